@@ -1,0 +1,64 @@
+/**
+ * What one member is asked to do in one collective, and what it reports.
+ */
+import type { GroupId } from '../base/ids.js';
+import type { Peer } from '../wire/messages.js';
+
+/** One collective, seen from one of its members. */
+export interface CollectiveTask {
+  readonly group: GroupId;
+  /** All members, this one too, in the order that all members agree on. */
+  readonly members: readonly Peer[];
+  /** Position of this member in `members`. */
+  readonly rank: number;
+  /** One weight a member, sum 1; a member of weight 0 is skipped in the sum (its values may be NaN). */
+  readonly weights: readonly number[];
+  /** This member's vector; only read, and unchanged whatever happens. */
+  readonly input: Float32Array;
+  /** Receives sum over j of weights[j] * input_j, bit-identical on every member; undefined content unless the task resolves. */
+  readonly output: Float32Array;
+  /** Fires to give the collective up; the promise then rejects with `aborted`. */
+  readonly signal: AbortSignal;
+}
+
+export interface CollectiveResult {
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
+}
+
+/** A replica as a donor serves it. */
+export interface ReplicaState {
+  readonly k: number;
+  /** Owned by the caller of `serve`'s provider until the transfer copies it, which it does at once. */
+  readonly values: Float32Array;
+}
+
+/** The data plane of one worker. */
+export interface Communicator {
+  /** Where this worker's data port is reached. */
+  readonly port: number;
+  /**
+   * Runs one collective to its end: resolves when `output` is whole *and* every segment that this member owes has been
+   * acknowledged. Rejects with `aborted` (signal) or `connection-lost` (a peer cannot be reached or is gone; details
+   * hold `worker`). Only one at a time.
+   */
+  reduce(task: CollectiveTask): Promise<CollectiveResult>;
+  /** Frames of this group will never be wanted again: drop those that came early, and those still to come. */
+  discard(group: GroupId): void;
+  /**
+   * Fetches the replica of `peer` into `into`. Returns the donor's k. Rejects with `connection-lost`, `aborted`, or
+   * `refused` when the donor holds none.
+   */
+  fetchState(peer: Peer, into: Float32Array, options: { readonly signal: AbortSignal }): Promise<{ readonly k: number }>;
+  /** Closes the port and every connection. */
+  close(): Promise<void>;
+}
+
+export interface CommunicatorOptions {
+  /** Address to listen at; port 0 takes a free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Opens the data ports of this run's workers: the first frame of a connection must carry it. Set by `setIdentity`. */
+  readonly segmentBytes?: number;
+  /** The replica to hand to whoever asks, null while there is none. Called for each request; its values are copied at once. */
+  readonly serve: () => ReplicaState | null;
+}

@@ -1,0 +1,49 @@
+/**
+ * What a run's controller is told: all of it data, checked once by `validateCoreConfig`.
+ */
+
+/** How a group's members are weighted (algorithms.md 4). */
+export type WeightRule =
+  | { readonly rule: 'constant' }
+  | { readonly rule: 'dynamic'; readonly alpha: number; readonly gap: 'freshest' | 'initial' };
+
+/** Which groups may form (algorithms.md 3.2). */
+export type FilterName = 'epoch' | 'none';
+
+export type StrategyName = 'partial-reduce' | 'all-reduce';
+
+/** The training set as the shard ledger sees it (algorithms.md 3.5). */
+export interface LedgerConfig {
+  /** Samples of the training set. */
+  readonly sampleCount: number;
+  /** Samples of one local step. */
+  readonly batchSamples: number;
+  /** Batches of one lease: what a worker takes at a time, and what is redone when it dies. */
+  readonly leaseBatches: number;
+  /** Passes over the data; null: no end by data. */
+  readonly epochs: number | null;
+}
+
+export interface CoreConfig {
+  /** Number of this controller's life, 1 at first; group ids contain it. */
+  readonly term: number;
+  readonly strategy: StrategyName;
+  /** P, 2 or more; all-reduce ignores it and groups every active worker. */
+  readonly groupSize: number;
+  readonly filter: FilterName;
+  /** T, in groups; `auto` is 2(N - 1), the default of this version. */
+  readonly connectivityGroups: number | 'auto';
+  readonly weights: WeightRule;
+  /** Workers that must hold the model before anybody computes. */
+  readonly minWorkers: number;
+  /** How long a suspect keeps its place, in ms; every other time-out derives from it. */
+  readonly livenessMs: number;
+  /** How long a group may be held for connectivity, in ms; `auto`: 10 x the slowest active worker's median iteration, at least 1 s. */
+  readonly holdTimeoutMs: number | 'auto';
+  /** Null: workers bring their own data and the run ends by steps, by a stop or when all have left. */
+  readonly ledger: LedgerConfig | null;
+  /** The run ends once this many local steps were taken by all workers together; null: no such end. */
+  readonly maxLocalSteps: number | null;
+  /** An evaluation is asked for each time this many samples have been processed; null: never. */
+  readonly evaluateEverySamples: number | null;
+}

@@ -1,0 +1,50 @@
+/**
+ * What the controller's state machine wants done: data that the server carries out (and the simulator, and tests).
+ */
+import type { GroupId, WorkerId } from '../base/ids.js';
+import type { Life } from './events.js';
+import type { Group, Lease, Progress } from './group.js';
+
+export type Effect =
+  /** Answer to `joined`: the connection `ticket` is now this worker. */
+  | ({ readonly type: 'admit'; readonly ticket: number } & Life)
+  /** Answer to `joined`: not taken, and why (the run is over, the number is taken by a living worker). */
+  | { readonly type: 'refuse'; readonly ticket: number; readonly reason: string }
+  /** The first worker's own initial model is the run's model; it answers `synced`. */
+  | ({ readonly type: 'seed' } & Life)
+  /** The joiner shall fetch the model from the donor; it answers `synced` or `transferFailed`. */
+  | { readonly type: 'transfer'; readonly joiner: Life; readonly donor: Life }
+  /** The worker may compute (again): enough workers are there, or a lease came back. */
+  | ({ readonly type: 'start' } & Life)
+  /** Send GROUP to every member. */
+  | { readonly type: 'formGroup'; readonly group: Group; readonly progress: Progress }
+  /** The group is given up: tell these members, who answer `aborted` (or `done`, if they were done already). */
+  | { readonly type: 'abortGroup'; readonly group: GroupId; readonly members: readonly Life[]; readonly reason: string }
+  /** Every member has reported: the group is over. `committed` members hold the average. */
+  | {
+      readonly type: 'groupClosed';
+      readonly group: Group;
+      readonly committed: readonly WorkerId[];
+      readonly aborted: boolean;
+    }
+  /** The worker goes on alone with its own replica: there is nobody to average with. It takes `k`. */
+  | ({ readonly type: 'release'; readonly k: number; readonly progress: Progress } & Life)
+  | ({ readonly type: 'lease'; readonly lease: Lease; readonly progress: Progress } & Life)
+  /** No further local step: answer `finished` when the current one's reduce is over, keep the replica for the final average. */
+  | ({ readonly type: 'finish'; readonly reason: string } & Life)
+  /** Its leave took effect: it may close. */
+  | ({ readonly type: 'left' } & Life)
+  /** Declared dead; whatever that life still sends is fenced. */
+  | ({ readonly type: 'dead'; readonly reason: string } & Life)
+  /** It broke the protocol: close its connection with this message. */
+  | ({ readonly type: 'violation'; readonly message: string } & Life)
+  /** Global progress passed an evaluation mark: evaluate the mean of these workers' replicas. */
+  | { readonly type: 'evaluate'; readonly mark: number; readonly progress: Progress; readonly workers: readonly WorkerId[] }
+  /** The final average is held by `holders` (empty: no worker was left to hold one). The last effect of a run. */
+  | {
+      readonly type: 'runEnded';
+      readonly reason: string;
+      readonly holders: readonly WorkerId[];
+      readonly progress: Progress;
+    }
+  | { readonly type: 'log'; readonly level: 'info' | 'warn'; readonly message: string };

@@ -1,0 +1,46 @@
+/**
+ * What happens to a run, as the controller's state machine is told. Time comes in with the event.
+ *
+ * `worker` and `incarnation` together name one life of a worker: an event of an earlier life is ignored (fenced).
+ */
+import type { GroupId, LeaseId, WorkerId } from '../base/ids.js';
+
+/** One life of a worker. */
+export interface Life {
+  readonly worker: WorkerId;
+  readonly incarnation: number;
+}
+
+export type WorkerEvent =
+  /** It holds the model (its own initial one where it was told `seed`, else its donor's) and its iteration number is k. */
+  | ({ readonly type: 'synced'; readonly k: number } & Life)
+  /** The donor could not hand over the model: choose another. */
+  | ({ readonly type: 'transferFailed'; readonly reason: string } & Life)
+  /** READY: a local step was taken (`samples` samples); k counts it. `finite` is the NaN guard's finding. */
+  | ({ readonly type: 'ready'; readonly k: number; readonly samples: number; readonly finite: boolean } & Life)
+  /** It holds the group's average and has handed over all that it owes. */
+  | ({ readonly type: 'done'; readonly group: GroupId } & Life)
+  /** It gave the group up (on its own account, or because it was told) and holds its own vector from before. */
+  | ({ readonly type: 'aborted'; readonly group: GroupId; readonly reason: string } & Life)
+  /** It has nothing to work on. `finished` is the lease that it has just completed, all its steps committed. */
+  | ({ readonly type: 'leaseRequested'; readonly finished: LeaseId | null } & Life)
+  /** It will take no further step (own data used up, or told to stop) but stays for the final average. */
+  | ({ readonly type: 'finished' } & Life)
+  /** It wants to go: takes effect once its group is done. */
+  | ({ readonly type: 'leaving' } & Life)
+  /** Its connection closed or a heartbeat is missing. */
+  | ({ readonly type: 'suspected'; readonly reason: string } & Life)
+  /** The same life is back within the liveness time-out. */
+  | ({ readonly type: 'resumed' } & Life)
+  /** It is known to be dead (its process ended): no need to wait for the time-out. */
+  | ({ readonly type: 'lost'; readonly reason: string } & Life);
+
+export type ControllerEvent = { readonly nowMs: number } & (
+  | WorkerEvent
+  /** A connection passed the checks and wants to be a worker; `ticket` names the connection in the answer. */
+  | { readonly type: 'joined'; readonly ticket: number; readonly requested: WorkerId | null }
+  /** The run shall end (deadline, target, Ctrl-C): drain, then the final average. */
+  | { readonly type: 'stop'; readonly reason: string }
+  /** Nothing but time passed. */
+  | { readonly type: 'tick' }
+);

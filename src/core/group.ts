@@ -1,0 +1,41 @@
+/**
+ * A formed group, as the broadcaster sends it to its members (algorithms.md 2, step 4).
+ */
+import type { GroupId, WorkerId } from '../base/ids.js';
+
+/** What a group averages: `step` during training, `final` for the model that is handed over at the end. */
+export type GroupKind = 'step' | 'final';
+
+export interface GroupMember {
+  readonly worker: WorkerId;
+  readonly incarnation: number;
+  /** The member's k when it was grouped. */
+  readonly k: number;
+  /** Its weight; the weights of a group sum to 1, a member with a non-finite value has 0 and is skipped in the sum. */
+  readonly weight: number;
+}
+
+export interface Group {
+  readonly id: GroupId;
+  readonly kind: GroupKind;
+  /** In the order of their READY signals; sums run in this order. At least two, except a `final` group of one. */
+  readonly members: readonly GroupMember[];
+  /** k of the freshest member; every member continues from it. */
+  readonly kMax: number;
+}
+
+/** Global progress, which learning-rate schedules are functions of. */
+export interface Progress {
+  /** Samples processed by all workers (dead ones' lost work included). */
+  readonly samples: number;
+  /** Local steps taken by all workers. */
+  readonly localSteps: number;
+}
+
+/** A stretch of one epoch's permutation: positions [start, start + count). */
+export interface Lease {
+  readonly id: number;
+  readonly epoch: number;
+  readonly start: number;
+  readonly count: number;
+}

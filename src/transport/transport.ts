@@ -1,0 +1,56 @@
+/**
+ * What the collectives need of a network: ordered, reliable streams of frames between two processes.
+ * test/suites/transport-suite.ts holds what every implementation must do.
+ */
+import type { Frame } from '../wire/frame.js';
+import type { Address } from '../wire/messages.js';
+
+/** How a connection tells its owner what happens; set once, before the first frame is delivered. */
+export interface ConnectionHandlers {
+  /**
+   * A whole frame arrived, in order. The payload is valid only until the call returns: copy what is kept. Called
+   * synchronously, never re-entrantly.
+   */
+  onFrame(frame: Frame): void;
+  /** The connection is over: `reason` is null after a close on either side, an error otherwise. Called exactly once. */
+  onClose(reason: Error | null): void;
+}
+
+/** One end of a connection. */
+export interface Connection {
+  /** Name of the other end, for messages and logs. */
+  readonly remote: string;
+  /**
+   * Sends one frame. Resolves when the transport can take more (back-pressure), which says nothing about arrival; the
+   * payload may be reused then. Rejects with `connection-lost` when the connection is or gets closed.
+   */
+  send(frame: Frame): Promise<void>;
+  /** Stops delivery of frames (the sender feels it as back-pressure) until `resume`. */
+  pause(): void;
+  resume(): void;
+  /** Ends the connection: frames already sent are still delivered. */
+  close(): void;
+  /** Ends it at once; undelivered frames are dropped, both ends see `reason` or a lost connection. */
+  destroy(reason: Error): void;
+}
+
+export interface Listener {
+  /** The bound address: a real port, also where 0 was asked for. */
+  readonly address: Address;
+  /** Stops accepting and ends the accepted connections. */
+  close(): Promise<void>;
+}
+
+export interface Transport {
+  /**
+   * Accepts connections at `address` (port 0: any free one); `accept` gives the handlers of each.
+   * Throws `port-unavailable`.
+   */
+  listen(address: Address, accept: (connection: Connection) => ConnectionHandlers): Promise<Listener>;
+  /** Connects. Throws `connection-lost` (retryable) when nobody listens, `aborted` when `signal` fires first. */
+  dial(
+    address: Address,
+    handlers: (connection: Connection) => ConnectionHandlers,
+    options: { readonly signal: AbortSignal },
+  ): Promise<Connection>;
+}

@@ -1,0 +1,25 @@
+/**
+ * Every limit of the protocol, by name. A peer that passes one is disconnected with a message that names it.
+ */
+
+/** Major numbers that differ are refused at join; minor ones are compatible. */
+export const PROTOCOL_VERSION = { major: 1, minor: 0 } as const;
+
+export const LIMITS = {
+  /** Longest control message, in bytes of UTF-8 (a layout of 10,000 tensors fits). */
+  controlMessageBytesMax: 4 * 1024 * 1024,
+  /** Workers of one run, and members of one group. */
+  workersMax: 4096,
+  /** Tensors in a layout. */
+  tensorsMax: 65_536,
+  /** Values in a replica: 2^31 - 1 float32 values, 8 GiB. */
+  parametersMax: 2 ** 31 - 1,
+  /** Longest payload of one data frame, in bytes; a vector is sent in as many segments as it takes. */
+  framePayloadBytesMax: 1024 * 1024,
+  /** Payload of the segments that we send ourselves, in bytes. */
+  segmentBytes: 256 * 1024,
+  /** Unclaimed payload bytes (for groups that this member has not heard of yet) per connection before it stops reading. */
+  unclaimedBytesMax: 8 * 1024 * 1024,
+  /** Length of a name, reason or other free text in a control message. */
+  textCharsMax: 4096,
+} as const;

@@ -1,0 +1,140 @@
+/**
+ * The control messages between a worker (or the evaluator) and the controller: JSON over WebSocket, one object a
+ * message, validated at both ends. docs/protocol.md tells the exchange; the types come from the schemas here.
+ */
+import { z } from 'zod';
+import { LIMITS } from './limits.js';
+
+const text = z.string().max(LIMITS.textCharsMax);
+const count = z.number().int().nonnegative();
+const worker = count.max(LIMITS.workersMax - 1);
+const group = z.number().int().nonnegative();
+
+const version = z.object({ major: count, minor: count });
+
+/** One tensor of a replica; the flat vector holds them one after another in this order. */
+const tensor = z.object({ name: text, shape: z.array(count).max(16) });
+
+/** Names and shapes of a replica's tensors, in the order of the flat vector. */
+const layout = z.array(tensor).max(LIMITS.tensorsMax);
+
+/** Where a worker's data port is reached. */
+const address = z.object({ host: text, port: count.max(65_535) });
+
+const progress = z.object({ samples: count, localSteps: count });
+
+const lease = z.object({ id: count, epoch: count, start: count, count: z.number().int().positive() });
+
+const peer = z.object({ worker, incarnation: count, address });
+
+const member = peer.extend({ k: count, weight: z.number().min(0).max(1) });
+
+const life = { worker, incarnation: count };
+
+/** What a run is made of: decided by whoever started the controller, the same for every worker. */
+const runConfig = z.record(z.string().max(256), z.unknown());
+
+const workerMessages = [
+  /** First message of a connection. The evaluator takes no part in training: it pulls replicas and reports their accuracy. */
+  z.object({
+    type: z.literal('hello'),
+    version,
+    role: z.enum(['worker', 'evaluator']),
+    token: text.nullable(),
+  }),
+  /** A worker's second message: the data port it listens on, the layout of its replica, its wanted number. */
+  z.object({
+    type: z.literal('join'),
+    layout,
+    /** Length of the exchanged vector and of the state sent to joiners, in float32 values. */
+    exchangeLength: count,
+    stateLength: count,
+    address,
+    worker: worker.nullable(),
+    pid: count,
+    hostname: text,
+  }),
+  z.object({ type: z.literal('synced'), k: count }),
+  z.object({ type: z.literal('transferFailed'), reason: text }),
+  z.object({
+    type: z.literal('ready'),
+    k: count,
+    samples: count,
+    finite: z.boolean(),
+    /** Mean training loss of the step, where the worker knows it; null also stands for a loss that is not finite. */
+    loss: z.number().nullable(),
+    /** Time from the last commit (or start) to this READY, and how much of it was emulated padding; in ms. */
+    computeMs: z.number().nonnegative(),
+    paddingMs: z.number().nonnegative(),
+    /** True when the step took longer than the emulated device allows. */
+    overrun: z.boolean(),
+  }),
+  z.object({ type: z.literal('done'), group, bytesSent: count, reduceMs: z.number().nonnegative() }),
+  z.object({ type: z.literal('aborted'), group, reason: text }),
+  z.object({ type: z.literal('leaseRequest'), finished: count.nullable() }),
+  z.object({ type: z.literal('finished') }),
+  z.object({ type: z.literal('leave') }),
+  z.object({ type: z.literal('heartbeat') }),
+  /** Values that the user logs (`run.log`); not interpreted. */
+  z.object({ type: z.literal('log'), values: z.record(z.string().max(256), z.number()) }),
+  /** The evaluator's answer to `evaluate`. */
+  z.object({
+    type: z.literal('evaluated'),
+    mark: count,
+    loss: z.number().nullable(),
+    accuracy: z.number().min(0).max(1),
+    replicas: count,
+    cpuMs: z.number().nonnegative(),
+  }),
+  z.object({ type: z.literal('evaluationFailed'), mark: count, reason: text }),
+] as const;
+
+const controllerMessages = [
+  /** Answer to `hello`. */
+  z.object({ type: z.literal('welcome'), version, runId: text, config: runConfig, heartbeatMs: z.number().positive() }),
+  /** Answer to `hello` or `join`: not taken. The connection closes. */
+  z.object({ type: z.literal('refused'), code: text, message: text }),
+  /** Answer to `join`. `runKey` opens the data ports of the run's workers. */
+  z.object({ type: z.literal('joined'), ...life, runKey: text }),
+  z.object({ type: z.literal('seed') }),
+  z.object({ type: z.literal('transfer'), donor: peer }),
+  z.object({ type: z.literal('start') }),
+  z.object({
+    type: z.literal('group'),
+    group,
+    kind: z.enum(['step', 'final']),
+    members: z.array(member).min(1).max(LIMITS.workersMax),
+    kMax: count,
+    progress,
+  }),
+  z.object({ type: z.literal('abort'), group, reason: text }),
+  z.object({ type: z.literal('release'), k: count, progress }),
+  z.object({ type: z.literal('lease'), lease, progress }),
+  z.object({ type: z.literal('finish'), reason: text }),
+  z.object({ type: z.literal('left') }),
+  /** The run is over (or this life was declared dead): close. */
+  z.object({ type: z.literal('close'), reason: text }),
+  /** To the evaluator: pull these replicas, evaluate their mean. `final`: all hold the final model, one is enough. */
+  z.object({
+    type: z.literal('evaluate'),
+    mark: count,
+    final: z.boolean(),
+    peers: z.array(peer).max(LIMITS.workersMax),
+    runKey: text,
+    stateLength: count,
+  }),
+] as const;
+
+export const workerMessageSchema = z.discriminatedUnion('type', workerMessages);
+export const controllerMessageSchema = z.discriminatedUnion('type', controllerMessages);
+
+/** Sent by a worker or the evaluator. */
+export type WorkerMessage = z.infer<typeof workerMessageSchema>;
+/** Sent by the controller. */
+export type ControllerMessage = z.infer<typeof controllerMessageSchema>;
+
+export type Layout = z.infer<typeof layout>;
+export type LayoutTensor = z.infer<typeof tensor>;
+export type Address = z.infer<typeof address>;
+export type Peer = z.infer<typeof peer>;
+export type GroupMessage = Extract<ControllerMessage, { type: 'group' }>;
