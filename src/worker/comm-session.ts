@@ -1,0 +1,253 @@
+/**
+ * The comm thread's work: the control session with the controller and this worker's side of every collective, while
+ * the training thread computes. Follows algorithms.md 2 (steps 3 to 6) and 3.3 (abort, done, state transfer).
+ */
+import { assert, assertPresent } from '../base/assert.js';
+import { type ErrorCode, ERROR_CODES, messageOf, PreduceError } from '../base/errors.js';
+import type { GroupId } from '../base/ids.js';
+import { createCommunicator } from '../collective/communicator.js';
+import type { Communicator, ReplicaState } from '../collective/task.js';
+import { createTcpTransport } from '../transport/tcp.js';
+import type { ControllerMessage, GroupMessage, Peer } from '../wire/messages.js';
+import { connectControl, type ControlConnection } from './control-connection.js';
+import type { CommThreadOptions, FromCommThread, SharedVectors, ToCommThread } from './thread-messages.js';
+
+export interface CommSession {
+  /** Takes a message of the training thread. */
+  accept(message: ToCommThread): void;
+}
+
+interface RunningGroup {
+  readonly id: GroupId;
+  readonly abort: AbortController;
+}
+
+/** Carries on one worker's session until it is closed; `post` tells the training thread, `onEnd` that nothing is left open. */
+export async function startCommSession(
+  options: CommThreadOptions,
+  post: (message: FromCommThread) => void,
+  onEnd: () => void,
+): Promise<CommSession> {
+  let communicator: Communicator | null = null;
+  let vectors: SharedVectors | null = null;
+  let self: { worker: number; incarnation: number } | null = null;
+  let snapshot: ReplicaState | null = null;
+  let running: RunningGroup | null = null;
+  let heartbeat: NodeJS.Timeout | null = null;
+  let readySinceMs = 0;
+  let ended = false;
+  const ending = new AbortController();
+
+  const control: ControlConnection = await connectControl(
+    { ...options, role: 'worker' },
+    {
+      onMessage: (message) => onControllerMessage(message),
+      onClose: (error) => end(error === null ? null : { code: error.code, message: error.message, details: error.details }),
+    },
+  );
+
+  function end(failure: Omit<Extract<FromCommThread, { type: 'failed' }>, 'type'> | null, reason = 'closed'): void {
+    if (ended) return;
+    ended = true;
+    if (heartbeat !== null) clearInterval(heartbeat);
+    ending.abort();
+    running?.abort.abort();
+    control.close();
+    const closed = communicator === null ? Promise.resolve() : communicator.close();
+    void closed.finally(() => {
+      post(failure === null ? { type: 'closed', reason } : { type: 'failed', ...failure });
+      onEnd();
+    });
+  }
+
+  function fail(error: unknown): void {
+    const known = error instanceof PreduceError ? error : null;
+    end({ code: known?.code ?? 'worker-failed', message: messageOf(error), details: known?.details ?? {} });
+  }
+
+  async function join(message: Extract<ToCommThread, { type: 'join' }>): Promise<void> {
+    vectors = message.vectors;
+    communicator = await createCommunicator(
+      { listen: { host: control.localHost, port: 0 }, serve: () => snapshot },
+      { transport: createTcpTransport() },
+    );
+    control.send({
+      type: 'join',
+      layout: message.layout,
+      exchangeLength: message.exchangeLength,
+      stateLength: message.stateLength,
+      address: { host: control.localHost, port: communicator.port },
+      worker: message.worker,
+      pid: process.pid,
+      hostname: (await import('node:os')).hostname(),
+    });
+  }
+
+  /** Where this worker's replica lies when a donor has sent it, or before the first step. */
+  function firstState(held: SharedVectors, fetched: boolean): Float32Array {
+    if (held.stateSlots !== null) return held.stateSlots[0];
+    return fetched ? held.output : held.input;
+  }
+
+  async function fetchReplica(donor: Peer): Promise<void> {
+    const into = firstState(assertPresent(vectors, 'vectors'), true);
+    try {
+      const { k } = await assertPresent(communicator, 'communicator').fetchState(donor, into, { signal: ending.signal });
+      snapshot = { k, values: into };
+      post({ type: 'synced', k, fetched: true });
+      control.send({ type: 'synced', k });
+    } catch (error) {
+      if (!ended) control.send({ type: 'transferFailed', reason: messageOf(error) });
+    }
+  }
+
+  async function reduceWithGroup(message: GroupMessage): Promise<void> {
+    const held = assertPresent(vectors, 'vectors');
+    assert(running === null, `group ${message.group} came while another is running`);
+    const id = message.group as GroupId;
+    const current: RunningGroup = { id, abort: new AbortController() };
+    running = current;
+    const startedMs = performance.now();
+    try {
+      const { bytesSent } = await assertPresent(communicator, 'communicator').reduce({
+        group: id,
+        members: message.members,
+        rank: message.members.findIndex((member) => member.worker === self?.worker),
+        weights: message.members.map((member) => member.weight),
+        input: held.input,
+        output: held.output,
+        signal: current.abort.signal,
+      });
+      running = null;
+      const reduceMs = performance.now() - startedMs;
+      control.send({ type: 'done', group: message.group, bytesSent, reduceMs });
+      onAveraged(message, startedMs - readySinceMs, reduceMs);
+    } catch (error) {
+      running = null;
+      if (!ended) control.send({ type: 'aborted', group: message.group, reason: messageOf(error) });
+    }
+  }
+
+  function onAveraged(message: GroupMessage, waitMs: number, reduceMs: number): void {
+    const held = assertPresent(vectors, 'vectors');
+    const final = message.kind === 'final';
+    if (held.stateSlots === null) {
+      snapshot = { k: message.kMax, values: held.output };
+    } else if (final) {
+      // The slot announced with `finished` begins with the replica, which the final average replaces.
+      const slot = assertPresent(snapshot, 'snapshot').values;
+      slot.set(held.output);
+      snapshot = { k: message.kMax, values: slot };
+    }
+    post({
+      type: 'averaged',
+      group: message.group as GroupId,
+      final,
+      k: message.kMax,
+      progress: message.progress,
+      waitMs,
+      reduceMs,
+    });
+  }
+
+  function onReleased(message: Extract<ControllerMessage, { type: 'release' }>): void {
+    const held = assertPresent(vectors, 'vectors');
+    held.output.set(held.input);
+    if (held.stateSlots === null) snapshot = { k: message.k, values: held.output };
+    post({ type: 'alone', k: message.k, progress: message.progress, waitMs: performance.now() - readySinceMs });
+  }
+
+  function onControllerMessage(message: ControllerMessage): void {
+    switch (message.type) {
+      case 'welcome':
+        heartbeat = setInterval(() => control.send({ type: 'heartbeat' }), message.heartbeatMs);
+        post({ type: 'welcome', runId: message.runId, config: message.config });
+        return;
+      case 'refused': {
+        const code = ERROR_CODES.find((known) => known === message.code) ?? ('refused' satisfies ErrorCode);
+        end({ code, message: message.message, details: {} });
+        return;
+      }
+      case 'joined':
+        self = message;
+        assertPresent(communicator, 'communicator').setIdentity(message);
+        post({ type: 'joined', worker: message.worker, incarnation: message.incarnation });
+        return;
+      case 'seed':
+        snapshot = { k: 0, values: firstState(assertPresent(vectors, 'vectors'), false) };
+        post({ type: 'synced', k: 0, fetched: false });
+        control.send({ type: 'synced', k: 0 });
+        return;
+      case 'transfer':
+        void fetchReplica(message.donor);
+        return;
+      case 'group':
+        void reduceWithGroup(message);
+        return;
+      case 'abort':
+        if (running?.id === message.group) running.abort.abort(new PreduceError('aborted', message.reason));
+        else communicator?.discard(message.group as GroupId);
+        return;
+      case 'release':
+        onReleased(message);
+        return;
+      case 'close':
+        end(null, message.reason);
+        return;
+      case 'left':
+        post({ type: 'left' });
+        end(null, 'left the run');
+        return;
+      case 'start':
+      case 'lease':
+      case 'finish':
+        post(message);
+        return;
+      case 'evaluate':
+        fail(new PreduceError('bad-message', 'the controller sent "evaluate" to a worker: only an evaluator takes it'));
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  function accept(message: ToCommThread): void {
+    if (ended) return;
+    switch (message.type) {
+      case 'join':
+        join(message).catch(fail);
+        return;
+      case 'ready': {
+        const held = assertPresent(vectors, 'vectors');
+        readySinceMs = performance.now();
+        // What joiners get while this worker is queued: for an exchanged gradient the replica from before this step.
+        snapshot =
+          held.stateSlots === null
+            ? { k: message.k, values: held.input }
+            : { k: message.k - 1, values: held.stateSlots[message.slot] };
+        control.send({ type: 'ready', k: message.k, finite: message.finite, ...message.report });
+        return;
+      }
+      case 'finished': {
+        const held = assertPresent(vectors, 'vectors');
+        readySinceMs = performance.now();
+        snapshot = { k: message.k, values: held.stateSlots === null ? held.input : held.stateSlots[message.slot] };
+        control.send({ type: 'finished' });
+        return;
+      }
+      case 'leaseRequest':
+        control.send({ type: 'leaseRequest', finished: message.finished });
+        return;
+      case 'leave':
+        control.send({ type: 'leave' });
+        return;
+      case 'log':
+        control.send({ type: 'log', values: message.values });
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  return { accept };
+}

@@ -1,0 +1,134 @@
+/**
+ * The client end of the control protocol: one WebSocket to the controller, every message validated. Used by the comm
+ * thread of a worker and by the evaluator.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { messageOf, PreduceError } from '../base/errors.js';
+import { decodeControllerMessage, encodeControl } from '../wire/control.js';
+import { LIMITS, PROTOCOL_VERSION } from '../wire/limits.js';
+import type { ControllerMessage, WorkerMessage } from '../wire/messages.js';
+
+export interface ControlConnectionOptions {
+  /** ws:// or wss:// address. */
+  readonly controller: string;
+  readonly token: string | null;
+  readonly role: 'worker' | 'evaluator';
+  /** How long to keep trying while nobody listens, in ms. */
+  readonly connectTimeoutMs: number;
+}
+
+export interface ControlHandlers {
+  onMessage(message: ControllerMessage): void;
+  /** The connection is over; `error` is null after `close()`. Called once. */
+  onClose(error: PreduceError | null): void;
+}
+
+export interface ControlConnection {
+  /** This machine's address on the route to the controller: where peers can reach it. */
+  readonly localHost: string;
+  /** False when the connection is over (the message is dropped; `onClose` tells). */
+  send(message: WorkerMessage): boolean;
+  close(): void;
+}
+
+const RETRY_FIRST_MS = 50;
+const RETRY_MAX_MS = 1000;
+
+function openSocket(url: string): Promise<{ socket: WebSocket; localHost: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, {
+      maxPayload: LIMITS.controlMessageBytesMax,
+      perMessageDeflate: false,
+      handshakeTimeout: 10_000,
+    });
+    let localHost = '127.0.0.1';
+    socket.once('upgrade', (response) => {
+      localHost = response.socket.localAddress ?? localHost;
+    });
+    socket.once('open', () => {
+      socket.removeAllListeners('error');
+      resolve({ socket, localHost: localHost.replace(/^::ffff:/, '') });
+    });
+    socket.once('error', reject);
+  });
+}
+
+function isRefusedConnection(error: unknown): boolean {
+  const code = (error as { code?: string }).code;
+  return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EHOSTUNREACH' || code === 'ETIMEDOUT';
+}
+
+/** Tries until the controller answers; anything but "nobody there yet" ends it at once. */
+async function openWithRetries(options: ControlConnectionOptions): Promise<{ socket: WebSocket; localHost: string }> {
+  const startedMs = performance.now();
+  let delayMs = RETRY_FIRST_MS;
+  for (;;) {
+    try {
+      return await openSocket(options.controller);
+    } catch (error) {
+      const elapsedMs = performance.now() - startedMs;
+      if (!isRefusedConnection(error) || elapsedMs + delayMs > options.connectTimeoutMs) {
+        throw new PreduceError(
+          'controller-unreachable',
+          `expected a Preduce controller at ${options.controller}, got "${messageOf(error)}" for ${Math.round(elapsedMs)} ms: ` +
+            'check the address and that `preduce controller` runs there',
+          { retryable: true, cause: error },
+        );
+      }
+    }
+    // Jitter, so that many workers do not come back in step.
+    await sleep(delayMs * (0.5 + Math.random()));
+    delayMs = Math.min(2 * delayMs, RETRY_MAX_MS);
+  }
+}
+
+/** Connects and sends `hello`; the answer arrives at `handlers`. Throws `controller-unreachable`. */
+export async function connectControl(
+  options: ControlConnectionOptions,
+  handlers: ControlHandlers,
+): Promise<ControlConnection> {
+  const { socket, localHost } = await openWithRetries(options);
+  let closeError: PreduceError | null = null;
+  let closing = false;
+
+  socket.on('message', (data, isBinary) => {
+    if (closing) return;
+    try {
+      handlers.onMessage(decodeControllerMessage(isBinary ? '' : String(data)));
+    } catch (error) {
+      closeError = error instanceof PreduceError ? error : new PreduceError('bad-message', messageOf(error), { cause: error });
+      socket.terminate();
+    }
+  });
+  socket.on('error', (error) => {
+    closeError ??= new PreduceError('connection-lost', `the connection to the controller failed: ${error.message}`, {
+      cause: error,
+    });
+  });
+  socket.on('close', (code) => {
+    if (!closing) {
+      closeError ??= new PreduceError(
+        'connection-lost',
+        `expected the controller at ${options.controller} to stay, got a closed connection (code ${code})`,
+      );
+    }
+    handlers.onClose(closing ? null : closeError);
+  });
+
+  function send(message: WorkerMessage): boolean {
+    if (socket.readyState !== WebSocket.OPEN) return false;
+    socket.send(encodeControl(message));
+    return true;
+  }
+
+  send({ type: 'hello', version: PROTOCOL_VERSION, role: options.role, token: options.token });
+  return {
+    localHost,
+    send,
+    close() {
+      closing = true;
+      socket.close();
+    },
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * `joinRun`: partial reduce for a training loop written by hand, with any library that keeps its parameters in a
+ * Float32Array. Needs no engine.
+ */
+import { PreduceError } from '../base/errors.js';
+import type { Lease, Progress } from '../core/group.js';
+import { layoutLength } from '../wire/layout.js';
+import type { Layout } from '../wire/messages.js';
+import { type ConnectOptions, connectWorker, type ExchangeOutcome } from './worker-run.js';
+
+export interface JoinRunOptions extends Partial<ConnectOptions> {
+  /** ws:// or wss:// address; default: the environment variable PREDUCE_CONTROLLER. */
+  readonly controller?: string;
+  /** Names and shapes of the tensors in the flat vector, the same at every worker. */
+  readonly layout: Layout;
+  /** The model to begin with, should this worker be the run's first; the others get the run's. Copied. */
+  readonly initial: Float32Array;
+  /** Running statistics and the like, averaged along with the parameters; updated in place, like `Run.parameters`. */
+  readonly auxiliary?: Float32Array;
+  /** Number to ask for (a worker that comes back may want its old one). */
+  readonly worker?: number;
+}
+
+export interface ReduceOptions {
+  /** Samples of the step just taken. */
+  readonly samples: number;
+  /** Mean training loss of the step, for the run record. */
+  readonly loss?: number;
+}
+
+/** One worker's part in a run. Await one call at a time. */
+export interface Run {
+  readonly worker: number;
+  /** Flat parameters, shape by `layout`: update them in place; `reduce` replaces them by the group's average. */
+  readonly parameters: Float32Array;
+  /** The run's settings, as the controller was given them. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Iteration number: +1 for each local step; after a reduce that of the group's freshest member. */
+  readonly k: number;
+  /** Global progress, as of the last answer of the controller. */
+  readonly progress: Progress;
+  /** True when the run asks for no further step: call `finish`. */
+  readonly done: boolean;
+  /** Averages with whoever is ready (algorithms.md 2, steps 3 to 6). Call it after each local step. */
+  reduce(options: ReduceOptions): Promise<ExchangeOutcome>;
+  /** The next samples to work on, where the controller keeps a ledger; null when there are none left. */
+  lease(): Promise<Lease | null>;
+  /** Records values of this worker's own, by name. */
+  log(values: Readonly<Record<string, number>>): void;
+  /** The average over all live replicas (a copy), once every worker has finished. Ends the run for this worker. */
+  finish(): Promise<Float32Array>;
+  /** Leaves the run without waiting for its end. */
+  leave(): Promise<void>;
+}
+
+function isFinite(vector: Float32Array): boolean {
+  // NaN and infinities survive multiplication by zero and addition, so one pass without branches finds them.
+  let sum = 0;
+  for (let i = 0; i < vector.length; i += 1) sum += (vector[i] as number) * 0;
+  return sum === 0;
+}
+
+function checkOptions(options: JoinRunOptions): { controller: string; auxiliary: Float32Array } {
+  const controller = options.controller ?? process.env['PREDUCE_CONTROLLER'];
+  if (controller === undefined || controller === '') {
+    throw new PreduceError(
+      'bad-option',
+      'expected the controller\'s address, got none: pass { controller: "ws://host:29400" } or set PREDUCE_CONTROLLER',
+    );
+  }
+  const expected = layoutLength(options.layout);
+  if (options.initial.length !== expected) {
+    throw new PreduceError(
+      'bad-layout',
+      `expected ${expected} initial values, as the layout's shapes multiply to, got ${options.initial.length}`,
+    );
+  }
+  return { controller, auxiliary: options.auxiliary ?? new Float32Array(0) };
+}
+
+/**
+ * Joins the run at `controller` and resolves when training may begin, all workers holding the same model.
+ * Throws `controller-unreachable`, `refused`, `version-mismatch`, `bad-layout`, `bad-option`.
+ */
+export async function joinRun(options: JoinRunOptions): Promise<Run> {
+  const { controller, auxiliary } = checkOptions(options);
+  const parameters = options.initial.slice();
+  const layout: Layout =
+    auxiliary.length === 0 ? options.layout : [...options.layout, { name: 'auxiliary', shape: [auxiliary.length] }];
+  const connected = await connectWorker({ ...options, controller });
+  const write = (into: Float32Array): void => {
+    into.set(parameters);
+    into.set(auxiliary, parameters.length);
+  };
+  const read = (from: Float32Array): void => {
+    parameters.set(from.subarray(0, parameters.length));
+    auxiliary.set(from.subarray(parameters.length, parameters.length + auxiliary.length));
+  };
+  const worker = await connected.join({ layout, worker: options.worker ?? null, writeState: write, readState: read });
+
+  let k = worker.initialK;
+  let progress: Progress = { samples: 0, localSteps: 0 };
+  let held: Lease | null = null;
+  let stepStartedMs = performance.now();
+
+  async function reduce({ samples, loss }: ReduceOptions): Promise<ExchangeOutcome> {
+    const computeMs = performance.now() - stepStartedMs;
+    write(worker.input);
+    const outcome = await worker.exchange({
+      k: k + 1,
+      finite: isFinite(worker.input),
+      report: { samples, loss: loss !== undefined && Number.isFinite(loss) ? loss : null, computeMs, paddingMs: 0, overrun: false },
+    });
+    read(worker.output);
+    k = outcome.k;
+    progress = outcome.progress;
+    stepStartedMs = performance.now();
+    return outcome;
+  }
+
+  return {
+    worker: worker.worker,
+    parameters,
+    config: connected.config,
+    get k() {
+      return k;
+    },
+    get progress() {
+      return progress;
+    },
+    get done() {
+      return worker.done;
+    },
+    reduce,
+    async lease() {
+      held = await worker.lease(held);
+      stepStartedMs = performance.now();
+      return held;
+    },
+    log: (values) => worker.log(values),
+    async finish() {
+      write(worker.input);
+      const outcome = await worker.finish(k);
+      k = outcome.k;
+      read(worker.output);
+      await worker.closed;
+      return parameters.slice();
+    },
+    leave: () => worker.leave(),
+  };
+}

@@ -1,0 +1,207 @@
+/**
+ * One worker's part in a run, as the training thread sees it: join, exchange after each step, take leases, finish.
+ * `joinRun` is the public face; the training loop uses this one, because some strategies exchange gradients.
+ */
+import { assert } from '../base/assert.js';
+import type { Lease, Progress } from '../core/group.js';
+import { layoutLength } from '../wire/layout.js';
+import type { Layout } from '../wire/messages.js';
+import { type CommClient, startCommClient } from './comm-client.js';
+import type { SharedVectors, StepReport } from './thread-messages.js';
+
+export interface ConnectOptions {
+  /** ws:// or wss:// address of the controller. */
+  readonly controller: string;
+  readonly token?: string | null;
+  /** How long to keep trying while no controller answers, in ms. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+}
+
+export interface JoinOptions {
+  readonly layout: Layout;
+  /** Values exchanged after each step; the replica begins with as many. Default: the layout's length. */
+  readonly exchangeLength?: number;
+  /** Length of the state that joiners need, where that is more than what is exchanged; null: the exchanged vector is the state. */
+  readonly stateLength?: number | null;
+  /** Number to ask for; null: the next free one. */
+  readonly worker?: number | null;
+  /** Writes the initial state (replica first), length `stateLength ?? exchangeLength`. */
+  readonly writeState: (into: Float32Array) => void;
+  /** Called instead when the state came from a donor. */
+  readonly readState: (from: Float32Array, k: number) => void;
+}
+
+/** How an exchange ended. */
+export interface ExchangeOutcome {
+  /** `averaged`: `output` holds the group's average; `alone`: it holds this worker's own vector. */
+  readonly type: 'averaged' | 'alone';
+  /** Iteration number to go on from. */
+  readonly k: number;
+  readonly progress: Progress;
+  /** From READY to the group, and the collective itself; in ms. */
+  readonly waitMs: number;
+  readonly reduceMs: number;
+}
+
+export interface ExchangeInput {
+  /** This worker's iteration number, the step just taken included. */
+  readonly k: number;
+  readonly finite: boolean;
+  readonly report: StepReport;
+  /** Writes the joiners' state; only where `stateLength` was given. */
+  readonly writeState?: (into: Float32Array) => void;
+}
+
+export interface WorkerRun {
+  readonly worker: number;
+  /** Write what is to be exchanged here before `exchange`; length `exchangeLength`. */
+  readonly input: Float32Array;
+  /** What `exchange` and `finish` gave; valid until the next call. */
+  readonly output: Float32Array;
+  /** True when no further step shall be taken. */
+  readonly done: boolean;
+  /** Iteration number that the model came with. */
+  readonly initialK: number;
+  /** READY, then the group's collective. Throws `run-ended`, `connection-lost`. */
+  exchange(step: ExchangeInput): Promise<ExchangeOutcome>;
+  /** The next stretch of the epoch's permutation, `finished` being complete; null when there is no more work. */
+  lease(finished: Lease | null): Promise<Lease | null>;
+  log(values: Readonly<Record<string, number>>): void;
+  /** Leaves without the final average. */
+  leave(): Promise<void>;
+  /** Waits for the other workers, then for the final average in `output`. `input` must hold the replica. */
+  finish(k: number, writeState?: (into: Float32Array) => void): Promise<ExchangeOutcome>;
+  /** Resolves when the controller has let this worker go. */
+  readonly closed: Promise<void>;
+  /** Drops everything at once; peers see a lost worker. */
+  terminate(): Promise<void>;
+}
+
+export interface ConnectedWorker {
+  readonly runId: string;
+  /** What the controller says the run is made of. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Joins; resolves when training may begin. Throws `refused`, `bad-layout`. */
+  join(options: JoinOptions): Promise<WorkerRun>;
+  terminate(): Promise<void>;
+}
+
+function sharedVector(length: number): Float32Array {
+  return new Float32Array(new SharedArrayBuffer(4 * length));
+}
+
+/** Reaches the controller. Throws `controller-unreachable`, `version-mismatch`, `refused`. */
+export async function connectWorker(options: ConnectOptions): Promise<ConnectedWorker> {
+  const client = startCommClient({
+    controller: options.controller,
+    token: options.token ?? null,
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+  });
+  const welcome = await client.next('welcome');
+  return {
+    runId: welcome.runId,
+    config: welcome.config,
+    join: (joinOptions) => join(client, joinOptions),
+    terminate: () => client.terminate(),
+  };
+}
+
+async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun> {
+  const exchangeLength = options.exchangeLength ?? layoutLength(options.layout);
+  const stateLength = options.stateLength ?? null;
+  const vectors: SharedVectors = {
+    input: sharedVector(exchangeLength),
+    output: sharedVector(exchangeLength),
+    stateSlots: stateLength === null ? null : [sharedVector(stateLength), sharedVector(stateLength)],
+  };
+  options.writeState(vectors.stateSlots === null ? vectors.input : vectors.stateSlots[0]);
+
+  let done = false;
+  client.observe((message) => {
+    if (message.type === 'finish' || message.type === 'closed' || message.type === 'failed') done = true;
+  });
+  client.send({
+    type: 'join',
+    layout: options.layout,
+    exchangeLength,
+    stateLength: stateLength ?? exchangeLength,
+    worker: options.worker ?? null,
+    vectors,
+  });
+  const { worker } = await client.next('joined');
+  const synced = await client.next('synced');
+  if (synced.fetched) {
+    options.readState(vectors.stateSlots === null ? vectors.output : vectors.stateSlots[0], synced.k);
+  }
+  await client.next('start');
+  return createWorkerRun(client, { worker, initialK: synced.k, vectors, isDone: () => done });
+}
+
+interface JoinedWorker {
+  readonly worker: number;
+  readonly initialK: number;
+  readonly vectors: SharedVectors;
+  isDone(): boolean;
+}
+
+function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
+  const { input, output, stateSlots } = joined.vectors;
+  let announcedSlot: 0 | 1 = 0;
+  let progress: Progress = { samples: 0, localSteps: 0 };
+
+  /** The slot that the comm thread does not serve from, filled. */
+  function fillSlot(writeState: ((into: Float32Array) => void) | undefined): 0 | 1 {
+    if (stateSlots === null) return 0;
+    assert(writeState !== undefined, 'a run with a state of its own needs writeState');
+    const slot = announcedSlot === 0 ? 1 : 0;
+    writeState(stateSlots[slot]);
+    announcedSlot = slot;
+    return slot;
+  }
+
+  async function outcome(): Promise<ExchangeOutcome> {
+    const answer = await client.next('averaged', 'alone');
+    progress = answer.progress ?? progress;
+    return {
+      type: answer.type,
+      k: answer.k,
+      progress,
+      waitMs: answer.waitMs,
+      reduceMs: answer.type === 'averaged' ? answer.reduceMs : 0,
+    };
+  }
+
+  return {
+    worker: joined.worker,
+    initialK: joined.initialK,
+    input,
+    output,
+    get done() {
+      return joined.isDone();
+    },
+    exchange(step) {
+      const slot = fillSlot(step.writeState);
+      client.send({ type: 'ready', k: step.k, finite: step.finite, slot, report: step.report });
+      return outcome();
+    },
+    async lease(finished) {
+      client.send({ type: 'leaseRequest', finished: finished?.id ?? null });
+      if (joined.isDone()) return null;
+      const answer = await client.next('lease', 'finish');
+      if (answer.type === 'finish') return null;
+      progress = answer.progress;
+      return answer.lease;
+    },
+    log: (values) => client.send({ type: 'log', values }),
+    async leave() {
+      client.send({ type: 'leave' });
+      await client.ended;
+    },
+    finish(k, writeState) {
+      client.send({ type: 'finished', k, slot: fillSlot(writeState) });
+      return outcome();
+    },
+    closed: client.ended,
+    terminate: () => client.terminate(),
+  };
+}
