@@ -1,0 +1,33 @@
+/**
+ * Rules that fill a parameter before training. Each draws from a generator of its own, so that a layer added to a
+ * model does not change the values of the others.
+ */
+import type { Random } from '../base/random.js';
+
+/** Fills `values` (one parameter's part of the flat vector) in place. */
+export type Initializer = (values: Float32Array, random: Random) => void;
+
+function uniform(bound: number): Initializer {
+  return (values, random) => {
+    for (let i = 0; i < values.length; i += 1) values[i] = (2 * random.next() - 1) * bound;
+  };
+}
+
+/**
+ * Uniform with variance 2 / fanIn, which keeps the size of activations through ReLU layers (He et al., ICCV 2015).
+ * `fanIn` is the number of inputs that one output sums over.
+ */
+export function heUniform(fanIn: number): Initializer {
+  return uniform(Math.sqrt(6 / fanIn));
+}
+
+/** Uniform with variance 1 / fanIn, for a layer with no ReLU behind it (LeCun et al., 1998). */
+export function lecunUniform(fanIn: number): Initializer {
+  return uniform(Math.sqrt(3 / fanIn));
+}
+
+export function constant(value: number): Initializer {
+  return (values) => {
+    values.fill(value);
+  };
+}
