@@ -18,7 +18,13 @@ export type RunEvent = { readonly timeMs: number } & (
   | { readonly type: 'workerSynced'; readonly worker: WorkerId; readonly k: number; readonly donor: WorkerId | null }
   /** All workers that the run waited for hold the model: the run's clock starts. */
   | { readonly type: 'started'; readonly workers: readonly WorkerId[] }
-  | { readonly type: 'leased'; readonly worker: WorkerId; readonly lease: LeaseId; readonly epoch: number; readonly count: number }
+  | {
+      readonly type: 'leased';
+      readonly worker: WorkerId;
+      readonly lease: LeaseId;
+      readonly epoch: number;
+      readonly count: number;
+    }
   | {
       readonly type: 'ready';
       readonly worker: WorkerId;
