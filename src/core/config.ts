@@ -47,3 +47,22 @@ export interface CoreConfig {
   /** An evaluation is asked for each time this many samples have been processed; null: never. */
   readonly evaluateEverySamples: number | null;
 }
+
+/** A configuration with every default filled in: partial reduce, P = 2, dynamic weights, two workers, no ledger, no end by steps. */
+export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConfig {
+  return {
+    term: 1,
+    strategy: 'partial-reduce',
+    groupSize: 2,
+    filter: 'epoch',
+    connectivityGroups: 'auto',
+    weights: { rule: 'dynamic', alpha: 0.9, gap: 'freshest' },
+    minWorkers: 2,
+    livenessMs: 5000,
+    holdTimeoutMs: 'auto',
+    ledger: null,
+    maxLocalSteps: null,
+    evaluateEverySamples: null,
+    ...overrides,
+  };
+}

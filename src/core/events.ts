@@ -35,12 +35,14 @@ export type WorkerEvent =
   /** It is known to be dead (its process ended): no need to wait for the time-out. */
   | ({ readonly type: 'lost'; readonly reason: string } & Life);
 
-export type ControllerEvent = { readonly nowMs: number } & (
+/** An event without its time. */
+export type UntimedEvent =
   | WorkerEvent
   /** A connection passed the checks and wants to be a worker; `ticket` names the connection in the answer. */
   | { readonly type: 'joined'; readonly ticket: number; readonly requested: WorkerId | null }
   /** The run shall end (deadline, target, Ctrl-C): drain, then the final average. */
   | { readonly type: 'stop'; readonly reason: string }
   /** Nothing but time passed. */
-  | { readonly type: 'tick' }
-);
+  | { readonly type: 'tick' };
+
+export type ControllerEvent = { readonly nowMs: number } & UntimedEvent;
