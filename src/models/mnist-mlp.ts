@@ -14,6 +14,7 @@ export function mnistMlp(): Graph {
   let x = flatten(graph, graph.input);
   x = relu(graph, linear(graph, x, { name: 'hidden1', outputs: 512 }));
   x = relu(graph, linear(graph, x, { name: 'hidden2', outputs: 256 }));
-  softmaxCrossEntropy(graph, linear(graph, x, { name: 'scores', outputs: 10, initializer: lecunUniform }));
+  const scores = linear(graph, x, { name: 'scores', outputs: graph.classCount, initializer: lecunUniform });
+  graph.setOutcome(scores, softmaxCrossEntropy(graph, scores));
   return graph;
 }

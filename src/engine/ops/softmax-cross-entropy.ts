@@ -6,14 +6,14 @@ import { assert } from '../../base/assert.js';
 import type { Graph, Value } from '../graph.js';
 import { formatShape } from '../shape.js';
 
-/** `scores`: [batch, classCount], before the softmax. Makes their loss the outcome of `graph`, and returns it: []. */
+/** `scores`: [batch, classCount], before the softmax. Returns the mean loss against the graph's labels, []. */
 export function softmaxCrossEntropy(graph: Graph, scores: Value): Value {
   const { labels, classCount } = graph;
   assert(
     scores.shape.length === 2 && scores.shape[1] === classCount,
     `the loss takes scores of shape [batch, ${classCount}], not ${formatShape(scores.shape)}`,
   );
-  const loss = graph.operation('loss', [scores, labels], [], (output) => {
+  return graph.operation('cross-entropy', [scores, labels], [], (output) => {
     const logProbabilities = `${output.name}/log-probabilities`;
     const target = `${output.name}/target`;
     return {
@@ -34,6 +34,4 @@ export function softmaxCrossEntropy(graph: Graph, scores: Value): Value {
       },
     };
   });
-  graph.setOutcome(scores, loss);
-  return loss;
 }
