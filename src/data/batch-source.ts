@@ -30,7 +30,7 @@ export interface BatchSource {
 /** Turns leases into batches. Keeps one epoch's permutation, which is computed when a lease of another epoch opens. */
 export function createBatchSource({ dataset, seed, batchSamples }: BatchSourceOptions): BatchSource {
   const whole = createBatch(dataset, batchSamples);
-  let order = new Uint32Array(0);
+  let order: Uint32Array = new Uint32Array(0);
   let epoch = -1;
   let position = 0;
   let end = 0;
