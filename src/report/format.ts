@@ -1,0 +1,33 @@
+/**
+ * Numbers as the report shows them; an em dash stands for what is not known.
+ */
+
+export const UNKNOWN = '—';
+
+/** `97.12%` of a share from 0 to 1. */
+export function formatPercent(share: number | null, digits = 1): string {
+  return share === null ? UNKNOWN : `${(100 * share).toFixed(digits)}%`;
+}
+
+/** `0.42 s`, `12.3 s`, `312 s`. */
+export function formatSeconds(seconds: number | null): string {
+  if (seconds === null) return UNKNOWN;
+  return `${seconds.toFixed(seconds < 1 ? 2 : seconds < 100 ? 1 : 0)} s`;
+}
+
+/** `2.35×`. */
+export function formatFactor(factor: number | null): string {
+  return factor === null ? UNKNOWN : `${factor.toFixed(2)}×`;
+}
+
+/** `12,345`. */
+export function formatCount(count: number): string {
+  return Math.round(count).toLocaleString('en-US');
+}
+
+/** Steps of each worker; the range where there are too many to list. */
+export function formatSteps(steps: readonly number[]): string {
+  if (steps.length === 0) return UNKNOWN;
+  if (steps.length <= 8) return steps.map(formatCount).join(' · ');
+  return `${formatCount(Math.min(...steps))} to ${formatCount(Math.max(...steps))}`;
+}

@@ -1,0 +1,90 @@
+/**
+ * The result in words: one paragraph for a reader who looks at nothing else.
+ */
+import { formatPercent, formatSeconds } from './format.js';
+import { baselineOf, type ReportGroup, speedUp } from './report-input.js';
+
+export interface ReadingInput {
+  readonly groups: readonly ReportGroup[];
+  readonly targetAccuracy: number | null;
+  readonly idealSpeedUp: number | null;
+}
+
+/** Tells who was fastest, by how much, why, and whether it cost accuracy. */
+export function readResult({ groups, targetAccuracy, idealSpeedUp }: ReadingInput): string {
+  const sentences: string[] = [];
+  const repeats = Math.max(...groups.map((group) => group.runs.length));
+  if (targetAccuracy !== null) sentences.push(...readTarget(groups, targetAccuracy));
+  sentences.push(...readWaiting(groups));
+  if (baselineOf(groups) !== null && groups.length > 1 && idealSpeedUp !== null && idealSpeedUp > 1) {
+    sentences.push(
+      `If nobody ever waited and communication were free, the gain would be ${idealSpeedUp.toFixed(2)} times.`,
+    );
+  }
+  sentences.push(...readAccuracy(groups));
+  if (repeats > 1) sentences.push(`All numbers are medians of ${repeats} runs.`);
+  return sentences.join(' ');
+}
+
+/** The group that reached the target first; null where none did. */
+function fastest(groups: readonly ReportGroup[]): ReportGroup | null {
+  const reached = groups.filter((group) => group.summary.targetSeconds !== null);
+  if (reached.length === 0) return null;
+  return reached.reduce((best, group) =>
+    (group.summary.targetSeconds as number) < (best.summary.targetSeconds as number) ? group : best,
+  );
+}
+
+function readTarget(groups: readonly ReportGroup[], target: number): string[] {
+  const goal = `${formatPercent(target)} test accuracy`;
+  const first = fastest(groups);
+  if (first === null) return [`${groups.length === 1 ? 'The run did not reach' : 'No run reached'} ${goal}.`];
+  const seconds = formatSeconds(first.summary.targetSeconds);
+  const missed = groups.filter((group) => group.summary.targetSeconds === null).map((group) => group.label);
+  const missedSentences = missed.length === 0 ? [] : [`${listOf(missed)} did not reach it.`];
+  if (groups.length === 1) return [`The run reached ${goal} after ${seconds}.`];
+
+  const baseline = baselineOf(groups);
+  if (baseline === null)
+    return [`${first.label} was the first to reach ${goal}, after ${seconds}.`, ...missedSentences];
+  const base = formatSeconds(baseline.summary.targetSeconds);
+  if (first === baseline) {
+    return [
+      `${baseline.label} was the first to reach ${goal}, after ${seconds}: it gained nothing to do otherwise.`,
+      ...missedSentences,
+    ];
+  }
+  const factor = speedUp(first, baseline);
+  const against = factor === null ? '' : `, ${factor.toFixed(2)} times as fast as ${baseline.label} (${base})`;
+  return [`${first.label} reached ${goal} after ${seconds}${against}.`, ...missedSentences];
+}
+
+function readWaiting(groups: readonly ReportGroup[]): string[] {
+  const baseline = baselineOf(groups);
+  const others = groups.filter((group) => group !== baseline);
+  const chosen = fastest(others) ?? others[0];
+  const idle = (group: ReportGroup): string => formatPercent(group.summary.idleShare, 0);
+  if (chosen === undefined || baseline === null) {
+    const only = chosen ?? baseline;
+    return only == null || groups.length > 1
+      ? []
+      : [`Its workers spent ${idle(only)} of their time waiting for others.`];
+  }
+  return [
+    `The workers of ${chosen.label} spent ${idle(chosen)} of their time waiting for others, those of ${baseline.label} ${idle(baseline)}.`,
+  ];
+}
+
+function readAccuracy(groups: readonly ReportGroup[]): string[] {
+  const known = groups.flatMap(({ summary }) => (summary.testAccuracy === null ? [] : [summary.testAccuracy]));
+  if (known.length === 0) return ['No model was evaluated.'];
+  const low = formatPercent(Math.min(...known), 2);
+  const high = formatPercent(Math.max(...known), 2);
+  if (groups.length === 1) return [`The final model has a test accuracy of ${high}.`];
+  if (low === high) return [`All final models have a test accuracy of ${high}.`];
+  return [`The final models have a test accuracy of ${low} to ${high}.`];
+}
+
+function listOf(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

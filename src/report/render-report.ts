@@ -1,0 +1,105 @@
+/**
+ * The report: one HTML file about one or several runs, that needs nothing else (no script, no font, no request).
+ */
+import { assert } from '../base/assert.js';
+import { renderComparisonTable } from './comparison-table.js';
+import { renderAccuracyChart, renderLossChart, renderValues } from './curves.js';
+import { type Html, html, trustedHtml } from './html.js';
+import { PAGE_STYLE } from './page-style.js';
+import { readResult } from './reading.js';
+import { groupRuns, type ReportFact, type ReportGroup, type ReportInput } from './report-input.js';
+import { renderTimeShares } from './time-shares.js';
+
+/** Nothing may be fetched, whatever a label manages to say. */
+const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/** Renders the page. `input.runs` must not be empty (asserted); every text in it is escaped. */
+export function renderReport(input: ReportInput): string {
+  assert(input.runs.length > 0, 'a report needs a run');
+  const groups = groupRuns(input.runs);
+  const targetAccuracy =
+    input.targetAccuracy === undefined ? (groups[0]?.summary.targetAccuracy ?? null) : input.targetAccuracy;
+  const title = input.title ?? titleOf(groups);
+  const reading = readResult({ groups, targetAccuracy, idealSpeedUp: input.idealSpeedUp ?? null });
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${CONTENT_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Preduce</title>
+<style>${trustedHtml(PAGE_STYLE)}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>${title}</h1>
+<p class="reading">${reading}</p>
+</header>
+<section aria-labelledby="results"><h2 id="results">Results</h2>
+${renderComparisonTable(groups, targetAccuracy)}
+</section>
+${renderCurves(groups, targetAccuracy)}
+<section aria-labelledby="shares"><h2 id="shares">Where the workers' time went</h2>
+${renderTimeShares(groups)}
+</section>
+${renderFacts('settings', 'Settings', settingsOf(input, groups))}
+${renderFacts('environment', 'Environment', input.environment ?? [])}
+</main>
+</body>
+</html>
+`;
+  return page.text;
+}
+
+function titleOf(groups: readonly ReportGroup[]): string {
+  const names = groups.map((group) => group.label);
+  return names.length === 1 ? `Training run: ${names[0]}` : `Comparison of ${names.length} ways to train`;
+}
+
+function renderCurves(groups: readonly ReportGroup[], targetAccuracy: number | null): Html {
+  const isEvaluated = groups.some((group) => group.runs.some((run) => run.evaluations.length > 0));
+  if (!isEvaluated) return html`<p class="note">No evaluation was made: there is no curve to show.</p>`;
+  return html`<section aria-labelledby="accuracy-heading"><h2 id="accuracy-heading">Test accuracy against time</h2>
+${renderAccuracyChart(groups, targetAccuracy)}
+</section>
+<section aria-labelledby="loss-heading"><h2 id="loss-heading">Test loss against time</h2>
+${renderLossChart(groups)}
+${renderValues(groups)}
+</section>`;
+}
+
+/** What was asked for, and what the summaries say beside the table. */
+function settingsOf(input: ReportInput, groups: readonly ReportGroup[]): readonly ReportFact[] {
+  const facts: ReportFact[] = [...(input.settings ?? [])];
+  if (input.referenceMs != null) {
+    facts.push({ name: 'Reference iteration', value: `${input.referenceMs.toFixed(1)} ms on the emulated device` });
+  }
+  for (const { label, summary, runs } of groups) {
+    const details = [
+      `${summary.workers} workers`,
+      summary.strategy === 'all-reduce' ? null : `groups of ${summary.groupSize}`,
+      summary.weights === null ? null : `${summary.weights} weights`,
+      runs.length === 1 ? `seed ${summary.seed}` : `${runs.length} repeats, seeds from ${summary.seed}`,
+      summary.rho === null ? null : `rho ${summary.rho.toFixed(3)}`,
+      summary.maxGroupsToConnect === null
+        ? null
+        : `at most ${summary.maxGroupsToConnect} groups to connect all workers`,
+      ...Object.entries(summary.faults).map(([kind, count]) => `faults of kind ${kind}: ${count}`),
+    ];
+    facts.push({ name: label, value: details.filter((detail) => detail !== null).join(', ') });
+  }
+  return facts;
+}
+
+function renderFacts(id: string, heading: string, facts: readonly ReportFact[]): Html | null {
+  if (facts.length === 0) return null;
+  const rows = facts.map(
+    ({ name, value }) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>
+`,
+  );
+  return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>
+<table class="facts"><tbody>
+${rows}</tbody></table>
+</section>`;
+}

@@ -1,0 +1,74 @@
+/**
+ * What a report is made of: one or several runs, and what they were asked to do.
+ */
+import { type MedianSummary, medianOf } from '../observe/median.js';
+import type { EvaluationPoint, RunSummary } from '../observe/summary.js';
+import type { WorkerTime } from '../observe/worker-time.js';
+
+/** One line of the tables at the end. */
+export interface ReportFact {
+  readonly name: string;
+  readonly value: string | number;
+}
+
+export interface ReportRun {
+  /** Name in tables and legends; runs of one label are repeats of the same settings. */
+  readonly label: string;
+  readonly summary: RunSummary;
+  /** In the order of time. */
+  readonly evaluations: readonly EvaluationPoint[];
+  readonly workerTimes: readonly WorkerTime[];
+}
+
+export interface ReportInput {
+  /** At least one, in the order of the table. */
+  readonly runs: readonly ReportRun[];
+  /** Default: made from the labels. */
+  readonly title?: string;
+  /** Test accuracy, 0 to 1; default: that of the first run. */
+  readonly targetAccuracy?: number | null;
+  /** Time of an iteration on the reference device, where devices are emulated; in ms. */
+  readonly referenceMs?: number | null;
+  /** Gain over all-reduce if nobody ever waited and communication were free. */
+  readonly idealSpeedUp?: number | null;
+  /** What was asked for. */
+  readonly settings?: readonly ReportFact[];
+  /** Where it ran. */
+  readonly environment?: readonly ReportFact[];
+}
+
+/** The repeats of one label. */
+export interface ReportGroup {
+  readonly label: string;
+  readonly summary: MedianSummary;
+  readonly runs: readonly ReportRun[];
+  /** The repeat that comes closest to the median, for what only one run can show. */
+  readonly typical: ReportRun;
+}
+
+/** Gathers repeats, in the order in which labels first appear. */
+export function groupRuns(runs: readonly ReportRun[]): readonly ReportGroup[] {
+  const labels = [...new Set(runs.map((run) => run.label))];
+  return labels.map((label) => {
+    const own = runs.filter((run) => run.label === label);
+    const summary = medianOf(own.map((run) => run.summary));
+    const distance = ({ summary: of }: ReportRun): number =>
+      summary.targetSeconds === null
+        ? Math.abs(of.wallSeconds - summary.wallSeconds)
+        : Math.abs((of.targetSeconds ?? Number.MAX_VALUE) - summary.targetSeconds);
+    const typical = own.reduce((best, run) => (distance(run) < distance(best) ? run : best));
+    return { label, summary, runs: own, typical };
+  });
+}
+
+/** The all-reduce that others are compared with, if there is one. */
+export function baselineOf(groups: readonly ReportGroup[]): ReportGroup | null {
+  return groups.find((group) => group.summary.strategy === 'all-reduce') ?? null;
+}
+
+/** How many times sooner than `baseline` the target was reached; null where one of them did not reach it. */
+export function speedUp(group: ReportGroup, baseline: ReportGroup | null): number | null {
+  const own = group.summary.targetSeconds;
+  const base = baseline?.summary.targetSeconds ?? null;
+  return own === null || base === null || own <= 0 ? null : base / own;
+}
