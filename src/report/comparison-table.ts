@@ -5,6 +5,8 @@ import { formatCount, formatFactor, formatPercent, formatSeconds, formatSteps, U
 import { type Html, html } from './html.js';
 import { baselineOf, type ReportGroup, speedUp } from './report-input.js';
 
+const SPEED_UP = 'Speed-up';
+
 interface Column {
   readonly heading: string;
   /** Left out of a report in which no group has it. */
@@ -27,7 +29,7 @@ function columnsOf(groups: readonly ReportGroup[], targetAccuracy: number | null
       isUsed: targetAccuracy !== null,
       className: 'nowrap goal',
     }),
-    column('Speed-up over all-reduce', (group) => formatFactor(speedUp(group, baseline)), {
+    column(SPEED_UP, (group) => formatFactor(speedUp(group, baseline)), {
       isUsed: targetAccuracy !== null && baseline !== null && groups.length > 1,
     }),
     column('Wall time', ({ summary }) => formatSeconds(summary.wallSeconds)),
@@ -35,8 +37,7 @@ function columnsOf(groups: readonly ReportGroup[], targetAccuracy: number | null
     column('Time per update', timePerUpdate),
     column('Test accuracy', ({ summary }) => formatPercent(summary.testAccuracy, 2)),
     column('Waiting', ({ summary }) => formatPercent(summary.idleShare)),
-    column('In collectives', ({ summary }) => formatPercent(summary.reduceShare)),
-    column('Steps per worker', ({ summary }) => formatSteps(summary.stepsPerWorker), { className: '' }),
+    column('Steps per worker', ({ summary }) => formatSteps(summary.stepsPerWorker)),
   ];
 }
 
@@ -54,10 +55,15 @@ export function renderComparisonTable(groups: readonly ReportGroup[], targetAccu
   const rows = groups.map((group) => {
     const cells = columns.map(({ className, cell }) => html`<td class="${className}">${cell(group)}</td>`);
     const isBest = best !== null && group.summary.targetSeconds === best;
-    return html`<tr class="${isBest ? 'best' : ''}"><th scope="row">${group.label}</th>${cells}</tr>`;
+    return html`<tr class="${isBest ? 'best' : ''}"><th scope="row" class="nowrap">${group.label}</th>${cells}</tr>`;
   });
   const headings = columns.map(({ heading }) => html`<th scope="col">${heading}</th>`);
+  const caption = columns.some(({ heading }) => heading === SPEED_UP)
+    ? html`<caption>Speed-up: times sooner at the target than all-reduce. Waiting: mean share of the workers' time.</caption>
+`
+    : null;
   return html`<div class="scroll"><table>
+${caption}
 <thead><tr><th scope="col">Run</th>${headings}</tr></thead>
 <tbody>${rows}</tbody>
 </table></div>`;

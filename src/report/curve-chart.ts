@@ -131,7 +131,7 @@ function targetSeries({ target }: CurveChart): object[] {
         lineStyle: { color: TARGET, type: [2, 4], width: 1.25 },
         label: {
           formatter: target.label,
-          position: 'insideStartTop',
+          position: 'insideEndBottom',
           color: TARGET,
           fontSize: FONT_SIZE,
           textBorderWidth: 0,

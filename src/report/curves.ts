@@ -64,10 +64,8 @@ export function renderAccuracyChart(groups: readonly ReportGroup[], targetAccura
     target: targetPercent === null ? null : { value: targetPercent, label: `target ${formatPercent(targetAccuracy)}` },
   });
   const isCut = percents.some((percent) => percent < valueScale.min);
-  const note = isCut
-    ? html`<p class="note">The scale begins at ${valueScale.min.toFixed(valueScale.decimals)}%; the first evaluations lie below.</p>`
-    : null;
-  return html`${renderLegend(groups)}<figure class="scroll">${chart}</figure>${note}`;
+  const note = `The scale begins at ${valueScale.min.toFixed(valueScale.decimals)}%: the first evaluations lie below it.`;
+  return frameChart(groups, chart, isCut ? note : null);
 }
 
 /** Mean test loss against time. */
@@ -85,7 +83,14 @@ export function renderLossChart(groups: readonly ReportGroup[]): Html {
     valueSuffix: '',
     target: null,
   });
-  return html`${renderLegend(groups)}<figure class="scroll">${chart}</figure>`;
+  const isCut = losses.some((loss) => loss > valueScale.max);
+  const note = `The scale ends at ${valueScale.max.toFixed(valueScale.decimals)}: the first evaluations lie above it.`;
+  return frameChart(groups, chart, isCut ? note : null);
+}
+
+function frameChart(groups: readonly ReportGroup[], chart: Html, note: string | null): Html {
+  const caption = note === null ? null : html`<figcaption class="note">${note}</figcaption>`;
+  return html`${renderLegend(groups)}<figure><div class="scroll">${chart}</div>${caption}</figure>`;
 }
 
 function describeCurves(groups: readonly ReportGroup[], targetAccuracy: number | null): string {

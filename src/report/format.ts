@@ -4,6 +4,8 @@
 
 export const UNKNOWN = '—';
 
+const STEPS_LISTED_MAX = 4;
+
 /** `97.12%` of a share from 0 to 1. */
 export function formatPercent(share: number | null, digits = 1): string {
   return share === null ? UNKNOWN : `${(100 * share).toFixed(digits)}%`;
@@ -25,9 +27,11 @@ export function formatCount(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }
 
-/** Steps of each worker; the range where there are too many to list. */
+/** Steps of each worker; the range where there are too many to list in a row of a table. */
 export function formatSteps(steps: readonly number[]): string {
   if (steps.length === 0) return UNKNOWN;
-  if (steps.length <= 8) return steps.map(formatCount).join(' · ');
-  return `${formatCount(Math.min(...steps))} to ${formatCount(Math.max(...steps))}`;
+  const least = formatCount(Math.min(...steps));
+  const most = formatCount(Math.max(...steps));
+  if (least === most) return `${most} each`;
+  return steps.length <= STEPS_LISTED_MAX ? steps.map(formatCount).join(' · ') : `${least} to ${most}`;
 }

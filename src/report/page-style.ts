@@ -21,7 +21,7 @@ export const PAGE_STYLE = `
 }
 * { box-sizing: border-box; }
 body {
-  margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 62rem;
+  margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 66rem;
   background: var(--page); color: var(--text);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
 }
@@ -32,13 +32,14 @@ p { margin: 0 0 .75rem; }
 .note { color: var(--text-soft); font-size: .9rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .93rem; }
-caption { text-align: left; color: var(--text-soft); font-size: .9rem; padding-bottom: .4rem; }
+caption { caption-side: bottom; text-align: left; color: var(--text-soft); font-size: .9rem; padding-top: .4rem; }
 th, td { text-align: right; padding: .45rem .6rem; border-bottom: 1px solid var(--rule); vertical-align: top; }
 thead th { color: var(--text-soft); font-weight: 600; vertical-align: bottom; line-height: 1.3; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
 th:last-child, td:last-child { padding-right: 0; }
 tbody th { font-weight: 600; }
 tbody tr.best td.goal { font-weight: 700; color: var(--accent); }
+.left { text-align: left; }
 .nowrap { white-space: nowrap; }
 .facts th { width: 14rem; font-weight: 400; color: var(--text-soft); }
 .facts td { text-align: left; overflow-wrap: anywhere; }

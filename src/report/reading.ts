@@ -50,7 +50,7 @@ function readTarget(groups: readonly ReportGroup[], target: number): string[] {
   const base = formatSeconds(baseline.summary.targetSeconds);
   if (first === baseline) {
     return [
-      `${baseline.label} was the first to reach ${goal}, after ${seconds}: it gained nothing to do otherwise.`,
+      `${baseline.label} was the first to reach ${goal}, after ${seconds}: nothing was gained over it.`,
       ...missedSentences,
     ];
   }

@@ -29,7 +29,7 @@ export function renderTimeShares(groups: readonly ReportGroup[]): Html {
   });
   return html`<ul class="legend">${legend}</ul>
 <div class="scroll"><table class="shares">
-<thead><tr><th scope="col">Worker</th><th scope="col">Share of time</th><th scope="col">Computing</th><th scope="col">Waiting</th><th scope="col">In collectives</th><th scope="col">Steps</th><th scope="col">Time per step</th></tr></thead>
+<thead><tr><th scope="col">Worker</th><th scope="col" class="left">Share of time</th><th scope="col">Computing</th><th scope="col">Waiting</th><th scope="col">In collectives</th><th scope="col">Steps</th><th scope="col">Time per step</th></tr></thead>
 ${bodies}</table></div>`;
 }
 
