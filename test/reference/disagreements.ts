@@ -8,7 +8,7 @@ import { createGraph, type Graph, type Value } from '../../src/engine/graph.js';
 import { constant } from '../../src/engine/initializers.js';
 import { createSession, loadRuntime, type TensorView } from '../../src/engine/session.js';
 import { elementCount } from '../../src/engine/shape.js';
-import { centralDifferences, dot, type ReferenceOperation, relativeError } from './operation.js';
+import { centralDifferences, dot, everyPlace, type ReferenceOperation, relativeError } from './operation.js';
 
 export interface OperationCase {
   /** Shape of the operation's first input, batch included. */
@@ -27,6 +27,8 @@ export interface OperationCase {
 const COEFFICIENTS = 'coefficients';
 const FLOAT32_TOLERANCE = 2e-5;
 const DIFFERENCE_TOLERANCE = 1e-6;
+/** Elements per input whose central difference is taken, each at the cost of two runs of the reference. */
+const DIFFERENCES_MAX = 30;
 
 /** loss = sum(y * coefficients): its gradient with respect to y is the coefficients, and to the coefficients y. */
 function appendDotProduct(graph: Graph, y: Value): void {
@@ -96,7 +98,9 @@ export async function disagreements(operation: OperationCase): Promise<string[]>
   compare('output', output, reference.forward(inputs), FLOAT32_TOLERANCE);
   inputs.forEach((input, i) => {
     const analytic = expected[i] ?? new Float64Array();
-    compare(`reference gradient of input ${i}`, analytic, centralDifferences(input, loss), DIFFERENCE_TOLERANCE);
+    const places = everyPlace(input, DIFFERENCES_MAX);
+    const sampled = places.map((place) => analytic[place] as number);
+    compare(`reference gradient of input ${i}`, sampled, centralDifferences(input, loss, places), DIFFERENCE_TOLERANCE);
     compare(`gradient of input ${i}`, gradients[i] ?? [], analytic, FLOAT32_TOLERANCE);
   });
   return found;
