@@ -1,8 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 // `unit` runs the sources as they are; `process` starts the compiled program (run `npm run build` first).
+const resultsFile = process.env['VITEST_RESULTS'];
+
 export default defineConfig({
   test: {
+    reporters: resultsFile === undefined ? ['default'] : ['default', ['json', { outputFile: resultsFile }]],
     projects: [
       {
         test: {

@@ -2,7 +2,7 @@
  * What one member is asked to do in one collective, and what it reports.
  */
 import type { GroupId } from '../base/ids.js';
-import type { Peer } from '../wire/messages.js';
+import type { Address, Peer } from '../wire/messages.js';
 
 /** One collective, seen from one of its members. */
 export interface CollectiveTask {
@@ -33,10 +33,18 @@ export interface ReplicaState {
   readonly values: Float32Array;
 }
 
+/** Who this process is to its peers: known once the controller has answered. */
+export type Identity =
+  | { readonly role: 'worker'; readonly worker: number; readonly incarnation: number; readonly runKey: string }
+  /** Fetches replicas, takes part in no collective. */
+  | { readonly role: 'evaluator'; readonly runKey: string };
+
 /** The data plane of one worker. */
 export interface Communicator {
-  /** Where this worker's data port is reached. */
+  /** The bound data port. */
   readonly port: number;
+  /** To be called before the first `reduce` or `fetchState`; may be called again with the same values. */
+  setIdentity(identity: Identity): void;
   /**
    * Runs one collective to its end: resolves when `output` is whole *and* every segment that this member owes has been
    * acknowledged. Rejects with `aborted` (signal) or `connection-lost` (a peer cannot be reached or is gone; details
@@ -49,15 +57,19 @@ export interface Communicator {
    * Fetches the replica of `peer` into `into`. Returns the donor's k. Rejects with `connection-lost`, `aborted`, or
    * `refused` when the donor holds none.
    */
-  fetchState(peer: Peer, into: Float32Array, options: { readonly signal: AbortSignal }): Promise<{ readonly k: number }>;
+  fetchState(
+    peer: Peer,
+    into: Float32Array,
+    options: { readonly signal: AbortSignal },
+  ): Promise<{ readonly k: number }>;
   /** Closes the port and every connection. */
   close(): Promise<void>;
 }
 
 export interface CommunicatorOptions {
   /** Address to listen at; port 0 takes a free one. */
-  readonly listen: { readonly host: string; readonly port: number };
-  /** Opens the data ports of this run's workers: the first frame of a connection must carry it. Set by `setIdentity`. */
+  readonly listen: Address;
+  /** Default LIMITS.segmentBytes. */
   readonly segmentBytes?: number;
   /** The replica to hand to whoever asks, null while there is none. Called for each request; its values are copied at once. */
   readonly serve: () => ReplicaState | null;

@@ -14,6 +14,8 @@ export type RunEvent = { readonly timeMs: number } & (
       readonly hostname: string;
       readonly pid: number;
     }
+  /** It has been told to fetch the model from `donor`. */
+  | { readonly type: 'transferStarted'; readonly worker: WorkerId; readonly donor: WorkerId }
   /** It holds the model, from `donor` or (null) its own initial one. */
   | { readonly type: 'workerSynced'; readonly worker: WorkerId; readonly k: number; readonly donor: WorkerId | null }
   /** All workers that the run waited for hold the model: the run's clock starts. */

@@ -66,7 +66,9 @@ export function startCommClient(options: CommThreadOptions): CommClient {
     for (const listener of listeners) listener(message);
     settle(message);
   });
-  thread.on('error', (error) => fail(new PreduceError('worker-failed', `the comm thread failed: ${error.message}`, { cause: error })));
+  thread.on('error', (error) =>
+    fail(new PreduceError('worker-failed', `the comm thread failed: ${error.message}`, { cause: error })),
+  );
 
   function next<K extends FromCommThread['type']>(...types: readonly K[]): Promise<MessageOf<K>> {
     assert(waiter === null, 'a second request while one is under way: await reduce(), lease() and finish() in turn');

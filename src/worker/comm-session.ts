@@ -42,7 +42,8 @@ export async function startCommSession(
     { ...options, role: 'worker' },
     {
       onMessage: (message) => onControllerMessage(message),
-      onClose: (error) => end(error === null ? null : { code: error.code, message: error.message, details: error.details }),
+      onClose: (error) =>
+        end(error === null ? null : { code: error.code, message: error.message, details: error.details }),
     },
   );
 
@@ -53,8 +54,7 @@ export async function startCommSession(
     ending.abort();
     running?.abort.abort();
     control.close();
-    const closed = communicator === null ? Promise.resolve() : communicator.close();
-    void closed.finally(() => {
+    void Promise.resolve(communicator?.close()).finally(() => {
       post(failure === null ? { type: 'closed', reason } : { type: 'failed', ...failure });
       onEnd();
     });
@@ -92,7 +92,9 @@ export async function startCommSession(
   async function fetchReplica(donor: Peer): Promise<void> {
     const into = firstState(assertPresent(vectors, 'vectors'), true);
     try {
-      const { k } = await assertPresent(communicator, 'communicator').fetchState(donor, into, { signal: ending.signal });
+      const { k } = await assertPresent(communicator, 'communicator').fetchState(donor, into, {
+        signal: ending.signal,
+      });
       snapshot = { k, values: into };
       post({ type: 'synced', k, fetched: true });
       control.send({ type: 'synced', k });
@@ -170,7 +172,7 @@ export async function startCommSession(
       }
       case 'joined':
         self = message;
-        assertPresent(communicator, 'communicator').setIdentity(message);
+        assertPresent(communicator, 'communicator').setIdentity({ role: 'worker', ...message });
         post({ type: 'joined', worker: message.worker, incarnation: message.incarnation });
         return;
       case 'seed':

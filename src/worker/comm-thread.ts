@@ -11,14 +11,19 @@ import type { CommThreadOptions, FromCommThread, ToCommThread } from './thread-m
 const port = assertPresent(parentPort, 'the parent thread');
 const post = (message: FromCommThread): void => port.postMessage(message);
 
-const session: Promise<CommSession | null> = startCommSession(workerData as CommThreadOptions, post, () => port.close()).catch(
-  (error: unknown) => {
-    const known = error instanceof PreduceError ? error : null;
-    post({ type: 'failed', code: known?.code ?? 'worker-failed', message: messageOf(error), details: known?.details ?? {} });
-    port.close();
-    return null;
-  },
-);
+const session: Promise<CommSession | null> = startCommSession(workerData as CommThreadOptions, post, () =>
+  port.close(),
+).catch((error: unknown) => {
+  const known = error instanceof PreduceError ? error : null;
+  post({
+    type: 'failed',
+    code: known?.code ?? 'worker-failed',
+    message: messageOf(error),
+    details: known?.details ?? {},
+  });
+  port.close();
+  return null;
+});
 
 port.on('message', (message: ToCommThread) => {
   void session.then((open) => open?.accept(message));

@@ -97,7 +97,8 @@ export async function connectControl(
     try {
       handlers.onMessage(decodeControllerMessage(isBinary ? '' : String(data)));
     } catch (error) {
-      closeError = error instanceof PreduceError ? error : new PreduceError('bad-message', messageOf(error), { cause: error });
+      closeError =
+        error instanceof PreduceError ? error : new PreduceError('bad-message', messageOf(error), { cause: error });
       socket.terminate();
     }
   });

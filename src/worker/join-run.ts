@@ -3,6 +3,7 @@
  * Float32Array. Needs no engine.
  */
 import { PreduceError } from '../base/errors.js';
+import { isFiniteVector } from '../base/finite.js';
 import type { Lease, Progress } from '../core/group.js';
 import { layoutLength } from '../wire/layout.js';
 import type { Layout } from '../wire/messages.js';
@@ -53,13 +54,6 @@ export interface Run {
   leave(): Promise<void>;
 }
 
-function isFinite(vector: Float32Array): boolean {
-  // NaN and infinities survive multiplication by zero and addition, so one pass without branches finds them.
-  let sum = 0;
-  for (let i = 0; i < vector.length; i += 1) sum += (vector[i] as number) * 0;
-  return sum === 0;
-}
-
 function checkOptions(options: JoinRunOptions): { controller: string; auxiliary: Float32Array } {
   const controller = options.controller ?? process.env['PREDUCE_CONTROLLER'];
   if (controller === undefined || controller === '') {
@@ -108,8 +102,14 @@ export async function joinRun(options: JoinRunOptions): Promise<Run> {
     write(worker.input);
     const outcome = await worker.exchange({
       k: k + 1,
-      finite: isFinite(worker.input),
-      report: { samples, loss: loss !== undefined && Number.isFinite(loss) ? loss : null, computeMs, paddingMs: 0, overrun: false },
+      finite: isFiniteVector(worker.input),
+      report: {
+        samples,
+        loss: loss !== undefined && Number.isFinite(loss) ? loss : null,
+        computeMs,
+        paddingMs: 0,
+        overrun: false,
+      },
     });
     read(worker.output);
     k = outcome.k;

@@ -49,7 +49,13 @@ export type ToCommThread =
       readonly vectors: SharedVectors;
     }
   /** `input` (and `stateSlots[slot]`) hold this worker's vectors after its k-th step. */
-  | { readonly type: 'ready'; readonly k: number; readonly finite: boolean; readonly slot: 0 | 1; readonly report: StepReport }
+  | {
+      readonly type: 'ready';
+      readonly k: number;
+      readonly finite: boolean;
+      readonly slot: 0 | 1;
+      readonly report: StepReport;
+    }
   | { readonly type: 'leaseRequest'; readonly finished: number | null }
   /** `input` holds the replica for the final average. */
   | { readonly type: 'finished'; readonly k: number; readonly slot: 0 | 1 }

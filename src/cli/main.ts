@@ -1,0 +1,86 @@
+#!/usr/bin/env node
+/**
+ * The `preduce` command: one file per sub-command. Exit status 0, 1 (failed) or 2 (bad usage); an error is one line.
+ */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { type ErrorCode, PreduceError } from '../base/errors.js';
+import { nearestName } from '../base/nearest.js';
+import { addCompareCommand } from './compare.js';
+import { addControllerCommand } from './controller.js';
+import { addTrainCommand } from './train.js';
+import { addWorkerCommand } from './worker.js';
+import { addWorkloadsCommand } from './workloads.js';
+
+/** Errors of usage: what was typed, not what happened. */
+const USAGE_ERRORS: ReadonlySet<ErrorCode> = new Set(['bad-option', 'bad-config']);
+
+function packageVersion(): string {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(file) as { version: string }).version;
+}
+
+function createProgram(): Command {
+  const program = new Command('preduce')
+    .description('Train one model on machines of unequal speed, by partial reduce.')
+    .version(packageVersion())
+    .showHelpAfterError(false)
+    // Suggestions are made in `usageLine`, on the same line as the error.
+    .showSuggestionAfterError(false)
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText(
+      'after',
+      `
+Examples:
+  preduce train --workers 4 --slow straggler:3,4     one of four workers is four times slower
+  preduce compare --slow straggler:3,4               the same beside all-reduce, with a report
+  preduce train --help                               all options of a command`,
+    );
+  addTrainCommand(program);
+  addCompareCommand(program);
+  addControllerCommand(program);
+  addWorkerCommand(program);
+  addWorkloadsCommand(program);
+  // Sub-commands inherit nothing of these by themselves.
+  for (const command of program.commands) command.copyInheritedSettings(program).exitOverride();
+  return program.exitOverride();
+}
+
+/** Commander's message on one line, with the nearest known flag or command. */
+function usageLine(error: CommanderError, program: Command): string {
+  const line = error.message.replace(/^error: /, '').split('\n', 1)[0] ?? '';
+  const typed = /unknown (?:option|command) '([^']+)'/.exec(line)?.[1];
+  if (typed === undefined) return line;
+  const command = program.commands.find((known) => process.argv[2] === known.name()) ?? program;
+  const known = typed.startsWith('-')
+    ? command.options.map((option) => option.long ?? '')
+    : program.commands.map((known) => known.name());
+  const nearest = nearestName(typed, known);
+  return `${line}${nearest === null ? '' : ` (did you mean ${nearest}?)`}; see \`preduce ${command === program ? '' : `${command.name()} `}--help\``;
+}
+
+/** Prints the error as one line; the exit status. */
+function report(error: unknown, program: Command): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0;
+    if (error.code === 'commander.help') return 2;
+    process.stderr.write(`preduce: ${usageLine(error, program)}\n`);
+    return 2;
+  }
+  if (error instanceof PreduceError) {
+    process.stderr.write(`preduce: ${error.message}\n`);
+    if (process.argv.includes('--debug')) process.stderr.write(`${error.stack ?? ''}\n`);
+    if (error.code === 'aborted') return 130;
+    return USAGE_ERRORS.has(error.code) ? 2 : 1;
+  }
+  const stack = error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`preduce: a bug in preduce, please report it: ${stack ?? ''}\n`);
+  return 1;
+}
+
+const program = createProgram();
+try {
+  await program.parseAsync(process.argv);
+} catch (error) {
+  process.exitCode = report(error, program);
+}

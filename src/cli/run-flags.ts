@@ -1,0 +1,125 @@
+/**
+ * The flags that `train` and `compare` share, and what they mean for a run.
+ */
+import { type Command, Option } from 'commander';
+import type { FilterName } from '../core/config.js';
+import type { RunOptions } from '../launch/run-options.js';
+import { collect, duration, oneOf, realNumber, wholeNumber } from './parse.js';
+
+/** As commander hands them over. */
+export interface RunFlags {
+  readonly workload?: string;
+  readonly data?: string;
+  readonly workers?: number;
+  readonly groupSize?: number;
+  readonly weights?: 'dynamic' | 'constant';
+  readonly alpha?: number;
+  readonly gap?: 'freshest' | 'initial';
+  readonly filter?: FilterName;
+  readonly connectivityGroups?: number;
+  readonly liveness?: number;
+  readonly evaluateEvery?: number;
+  readonly slow?: readonly string[];
+  readonly epochs?: number;
+  readonly steps?: number;
+  readonly duration?: number;
+  readonly targetAccuracy?: number;
+  readonly batchSize?: number;
+  readonly leaseBatches?: number;
+  readonly lr?: number;
+  readonly momentum?: number;
+  readonly seed?: number;
+  readonly threads?: number;
+  readonly out?: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** Adds the flags to a command. */
+export function addRunFlags(command: Command, defaultWorkload?: string): Command {
+  return command
+    .option('--workload <name>', 'what to train, see `preduce workloads`', defaultWorkload)
+    .option('--data <dir>', 'where its data lies (default: what the package ships)')
+    .option('--workers <n>', 'worker processes (default: 4)', wholeNumber('--workers'))
+    .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
+    .option(
+      '--weights <rule>',
+      'weights in a group: dynamic (default) or constant',
+      oneOf('--weights', ['dynamic', 'constant'] as const),
+    )
+    .option('--alpha <a>', 'staleness decay of the dynamic weights (default: 0.9)', realNumber('--alpha'))
+    .option(
+      '--gap <rule>',
+      'mass of absent ages: freshest (default) or initial',
+      oneOf('--gap', ['freshest', 'initial'] as const),
+    )
+    .option(
+      '--filter <name>',
+      'keeps groups connected: epoch (default) or none',
+      oneOf('--filter', ['epoch', 'none'] as const),
+    )
+    .option(
+      '--connectivity-groups <t>',
+      'groups within which all workers must connect',
+      wholeNumber('--connectivity-groups'),
+    )
+    .option(
+      '--slow <spec>',
+      'emulate a slow device, repeatable: hl:3, straggler:3,4, random:.1,100ms, lognormal:.5',
+      collect,
+    )
+    .option('--epochs <e>', 'passes over the data, all workers together', wholeNumber('--epochs'))
+    .option('--steps <k>', 'local steps, all workers together', wholeNumber('--steps'))
+    .option('--duration <time>', 'length of the run, like 60s', duration('--duration'))
+    .option('--target-accuracy <a>', 'test accuracy to reach, a share like .97', realNumber('--target-accuracy'))
+    .option('--evaluate-every <samples>', 'samples between two evaluations', wholeNumber('--evaluate-every'))
+    .option('--batch-size <m>', 'samples of one local step', wholeNumber('--batch-size'))
+    .option(
+      '--lease-batches <l>',
+      'batches that a worker takes from the ledger at a time (default: 4)',
+      wholeNumber('--lease-batches'),
+    )
+    .option('--lr <g>', 'learning rate', realNumber('--lr'))
+    .option('--momentum <m>', 'momentum of SGD', realNumber('--momentum'))
+    .option('--seed <s>', 'decides the initial model and the order of the data (default: 1)', wholeNumber('--seed'))
+    .option('--threads <t>', "the engine's threads in each worker (default: 1)", wholeNumber('--threads'))
+    .option('--liveness <time>', 'how long a silent worker keeps its place (default: 5s)', duration('--liveness'))
+    .option('--out <dir>', 'run directory (default: runs/TIME-NAME)')
+    .option('--json', 'print one JSON object on stdout, at the end')
+    .option('--quiet', 'no progress')
+    .addOption(new Option('--debug', 'show stack traces').hideHelp());
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function defined<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+/** The run that the flags ask for. */
+export function runOptionsOf(flags: RunFlags): RunOptions {
+  return defined({
+    workload: flags.workload,
+    dataDirectory: flags.data,
+    workers: flags.workers,
+    groupSize: flags.groupSize,
+    weights: flags.weights,
+    alpha: flags.alpha,
+    gap: flags.gap,
+    filter: flags.filter,
+    connectivityGroups: flags.connectivityGroups,
+    livenessMs: flags.liveness,
+    evaluateEverySamples: flags.evaluateEvery,
+    slow: flags.slow,
+    epochs: flags.epochs,
+    steps: flags.steps,
+    durationMs: flags.duration,
+    targetAccuracy: flags.targetAccuracy,
+    batchSamples: flags.batchSize,
+    leaseBatches: flags.leaseBatches,
+    learningRate: flags.lr,
+    momentum: flags.momentum,
+    seed: flags.seed,
+    threads: flags.threads,
+  });
+}

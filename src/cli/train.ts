@@ -1,0 +1,73 @@
+/**
+ * `preduce train`: one run on this machine, from the first process to the model and the report.
+ */
+import type { Command } from 'commander';
+import { formatBytes, formatDuration } from '../base/units.js';
+import { prepareRun, train } from '../launch/train.js';
+import type { RunResult } from '../launch/run-output.js';
+import { catchInterrupts } from './interrupts.js';
+import { createProgress, createSilence } from './progress.js';
+import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
+
+interface TrainFlags extends RunFlags {
+  readonly strategy: string;
+}
+
+export function addTrainCommand(program: Command): void {
+  const command = program
+    .command('train')
+    .description('train on this machine: a controller and N worker processes, ending with the model and a report')
+    .option('--strategy <name>', 'partial-reduce or all-reduce', 'partial-reduce');
+  addRunFlags(command, 'mnist-mlp')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  preduce train                                         4 workers train on MNIST by partial reduce
+  preduce train --slow straggler:3,4 --epochs 5         worker 3 is four times slower
+  preduce train --strategy all-reduce --json --quiet    for scripts: one JSON object on stdout`,
+    )
+    .action(runTrain);
+}
+
+async function runTrain(flags: TrainFlags): Promise<void> {
+  const options = { ...runOptionsOf(flags), strategy: flags.strategy };
+  const run = await prepareRun(options);
+  const { ledger } = run.core;
+  const totalSamples = ledger?.epochs == null ? null : ledger.epochs * ledger.sampleCount;
+  const progress =
+    flags.quiet === true ? createSilence() : createProgress({ label: 'train', totalSamples, stream: process.stderr });
+  const { signal, restore } = catchInterrupts((line) => progress.say(line));
+  let result: RunResult;
+  try {
+    result = await train({
+      ...options,
+      ...(flags.out === undefined ? {} : { out: flags.out }),
+      signal,
+      onEvent: (event, running) => progress.onEvent(event, running),
+      onPhase: (phase) => progress.say(phase),
+    });
+  } finally {
+    progress.stop();
+    restore();
+  }
+  if (flags.json === true) process.stdout.write(`${JSON.stringify(result.summary)}\n`);
+  else process.stdout.write(describeRun(result));
+}
+
+function describeRun(result: RunResult): string {
+  const { summary } = result;
+  const accuracy = summary.testAccuracy === null ? 'not evaluated' : `${(100 * summary.testAccuracy).toFixed(2)} %`;
+  const lines = [
+    `${result.label}: test accuracy ${accuracy} after ${formatDuration(1000 * summary.wallSeconds)}` +
+      (result.interrupted ? ' (interrupted)' : ''),
+    `  ${summary.localSteps} local steps by ${summary.workers} workers (${summary.stepsPerWorker.join(', ')}), ${summary.updates} updates`,
+    `  waiting ${(100 * summary.idleShare).toFixed(1)} % of the time, ${formatBytes(summary.bytesSent)} exchanged`,
+    ...(summary.targetSeconds === null
+      ? []
+      : [`  target ${summary.targetAccuracy} reached after ${summary.targetSeconds.toFixed(1)} s`]),
+    `  model   ${result.modelFile}`,
+    `  report  ${result.reportFile}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}

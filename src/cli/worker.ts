@@ -1,0 +1,53 @@
+/**
+ * `preduce worker`: join a run, train until it ends.
+ */
+import type { Command } from 'commander';
+import { readToken } from './token.js';
+import { followParent } from '../launch/child-process.js';
+import { parseTrainingConfig } from '../training/config.js';
+import { trainWorker } from '../training/loop.js';
+import { findWorkload } from '../training/workload.js';
+import { connectWorker } from '../worker/worker-run.js';
+import { wholeNumber } from './parse.js';
+
+interface WorkerFlags {
+  readonly controller: string;
+  readonly tokenFile?: string;
+  readonly data?: string;
+  readonly worker?: number;
+}
+
+export function addWorkerCommand(program: Command): void {
+  program
+    .command('worker')
+    .description('join a run and train until it ends')
+    .requiredOption('--controller <url>', 'address of the controller, like ws://host:29400')
+    .option('--token-file <file>', "file that holds the run's token")
+    .option('--data <dir>', 'where the data lies on this machine (default: as the run says)')
+    .option('--worker <number>', 'number to ask for (default: the next free one)', wholeNumber('--worker'))
+    .addHelpText('after', '\nExamples:\n  preduce worker --controller ws://127.0.0.1:29400\n')
+    .action(runWorker);
+}
+
+async function runWorker(flags: WorkerFlags): Promise<void> {
+  followParent();
+  const leave = new AbortController();
+  const leaveOnce = (): void => leave.abort();
+  process.once('SIGTERM', leaveOnce);
+  if (process.channel === undefined) process.once('SIGINT', leaveOnce);
+
+  const connected = await connectWorker({
+    controller: flags.controller,
+    token: await readToken(flags.tokenFile),
+  });
+  try {
+    const config = parseTrainingConfig(connected.config);
+    const workload = findWorkload(config.workload);
+    const { train } = await workload.loadData(flags.data ?? config.dataDirectory);
+    const model = await workload.createModel({ seed: config.seed, threads: config.threads });
+    await trainWorker({ connected, config, model, train, worker: flags.worker ?? null, leave: leave.signal });
+    await model.release();
+  } finally {
+    await connected.terminate();
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The data plane of one worker: its port, its links to the other members, the collective that runs, and the replicas
+ * that it hands to joiners.
+ */
+import { assert, assertPresent } from '../base/assert.js';
+import { PreduceError } from '../base/errors.js';
+import type { Connection, ConnectionHandlers, Transport } from '../transport/transport.js';
+import type { Frame } from '../wire/frame.js';
+import { LIMITS } from '../wire/limits.js';
+import { createDirectCollective, type DirectCollective, lostMember } from './direct-collective.js';
+import { createLinks } from './links.js';
+import { fetchState, sendState, TRANSFER } from './state-transfer.js';
+import type { CollectiveResult, CollectiveTask, Communicator, CommunicatorOptions, Identity } from './task.js';
+
+export interface CommunicatorDependencies {
+  readonly transport: Transport;
+}
+
+interface Running {
+  readonly task: CollectiveTask;
+  readonly collective: DirectCollective;
+}
+
+/** Opens the data port. Throws `port-unavailable`. */
+export async function createCommunicator(
+  options: CommunicatorOptions,
+  { transport }: CommunicatorDependencies,
+): Promise<Communicator> {
+  const segmentBytes = options.segmentBytes ?? LIMITS.segmentBytes;
+  let identity: Identity | null = null;
+  let running: Running | null = null;
+  const inbound = new Set<Connection>();
+
+  const links = createLinks(transport, {
+    onFrame(worker, frame) {
+      if (running === null) return;
+      const rank = running.task.members.findIndex((member) => member.worker === worker);
+      if (rank < 0)
+        throw new PreduceError('bad-frame', `expected segments of the group's members, got some of worker ${worker}`);
+      running.collective.onFrame(rank, frame);
+    },
+    onLost(worker, reason) {
+      if (running?.task.members.some((member) => member.worker === worker) !== true) return;
+      running.collective.fail(lostMember(worker, reason));
+    },
+  });
+
+  /** An inbound connection: `hello` decides what it is for. */
+  function accept(connection: Connection): ConnectionHandlers {
+    inbound.add(connection);
+    let role: ConnectionHandlers | 'transfer' | null = null;
+    return {
+      onFrame(frame) {
+        if (role === null) role = admit(connection, frame);
+        else if (role !== 'transfer') role.onFrame(frame);
+        else serve(connection, frame);
+      },
+      onClose(reason) {
+        inbound.delete(connection);
+        if (role !== null && role !== 'transfer') role.onClose(reason);
+      },
+    };
+  }
+
+  function admit(connection: Connection, hello: Frame): ConnectionHandlers | 'transfer' {
+    const key = new TextDecoder().decode(hello.payload);
+    if (hello.type !== 'hello' || identity === null || key !== identity.runKey) {
+      throw new PreduceError('bad-frame', "expected a hello with this run's key");
+    }
+    return hello.part === TRANSFER ? 'transfer' : links.adopt(connection, hello.sender, hello.incarnation);
+  }
+
+  function serve(connection: Connection, frame: Frame): void {
+    if (frame.type !== 'state-request') {
+      throw new PreduceError('bad-frame', `expected a state-request, got ${frame.type}`);
+    }
+    const from = identity?.role === 'worker' ? { sender: identity.worker, incarnation: identity.incarnation } : NOBODY;
+    // A requester that goes away is its own business.
+    sendState(connection, options.serve(), from, segmentBytes).catch(() => undefined);
+  }
+
+  async function reduce(task: CollectiveTask): Promise<CollectiveResult> {
+    assert(running === null, 'one collective at a time');
+    assert(identity?.role === 'worker', 'a collective needs the identity of a worker');
+    assert(task.input.length === task.output.length, 'input and output have one length');
+    const self = identity;
+    const collective = createDirectCollective(task, segmentBytes);
+    const abort = (): void =>
+      collective.fail(new PreduceError('aborted', 'the collective was given up', { cause: task.signal.reason }));
+    // Dials and waits end with the collective, whatever ends it.
+    const dialling = new AbortController();
+    const stopDialling = (): void => dialling.abort();
+    task.signal.addEventListener('abort', abort);
+    task.signal.addEventListener('abort', stopDialling);
+    if (task.signal.aborted) stopDialling();
+    running = { task, collective };
+    try {
+      links.open(task.group);
+      const others = task.members.filter((_, rank) => rank !== task.rank);
+      const connected = await Promise.all(others.map((peer) => connect(peer)));
+      if (task.signal.aborted) throw new PreduceError('aborted', 'the collective was given up');
+      return await collective.run(connected);
+    } finally {
+      dialling.abort();
+      task.signal.removeEventListener('abort', abort);
+      task.signal.removeEventListener('abort', stopDialling);
+      links.shut();
+      running = null;
+    }
+
+    async function connect(peer: (typeof task.members)[number]): ReturnType<typeof links.get> {
+      try {
+        return await links.get(peer, self, dialling.signal);
+      } catch (error) {
+        if (dialling.signal.aborted) throw error;
+        throw new PreduceError('connection-lost', `could not reach worker ${peer.worker} for a collective`, {
+          details: { worker: peer.worker },
+          cause: error,
+        });
+      }
+    }
+  }
+
+  const listener = await transport.listen(options.listen, accept);
+  return {
+    port: listener.address.port,
+    setIdentity(value) {
+      identity = value;
+    },
+    reduce,
+    discard: (group) => links.discard(group),
+    fetchState: (peer, into, { signal }) =>
+      fetchState(transport, peer, into, { identity: assertPresent(identity, 'an identity'), signal }),
+    async close() {
+      links.close();
+      for (const connection of inbound) connection.destroy(new PreduceError('aborted', 'this worker is closing'));
+      await listener.close();
+    },
+  };
+}
+
+/** Sender of a process that has not joined. */
+const NOBODY = { sender: 0, incarnation: 0 };

@@ -1,0 +1,93 @@
+/**
+ * The same run once per strategy: same seed, same emulated devices, same reference time; repeats interleaved, so that a
+ * drift of the machine's speed meets every strategy alike.
+ */
+import { join } from 'node:path';
+import { PreduceError } from '../base/errors.js';
+import { unknownNameMessage } from '../base/nearest.js';
+import { idealSpeedUp, parseSlowDown } from '../training/slow-down.js';
+import { createComparisonOutput, type ComparisonResult } from './comparison-output.js';
+import type { RunResult } from './run-output.js';
+import { type RunOptions, STRATEGY_NAMES } from './run-options.js';
+import { prepareRun, type TrainHooks, train, withReferenceTime } from './train.js';
+
+export interface CompareOptions extends Omit<RunOptions, 'strategy' | 'weights' | 'stopAtTarget'>, TrainHooks {
+  /** `partial-reduce`, `partial-reduce:constant`, `all-reduce` … Default: partial-reduce with both weights, all-reduce. */
+  readonly strategies?: readonly string[];
+  /** Runs of each, with seeds `seed`, `seed + 1` …; medians are reported. Default 1. */
+  readonly repeat?: number;
+  readonly out?: string | null;
+  /** Called before each run. */
+  readonly onRun?: (next: { readonly label: string; readonly totalSamples: number | null }) => void;
+}
+
+/** One column of a comparison. */
+export interface Contender {
+  readonly label: string;
+  readonly options: Pick<RunOptions, 'strategy' | 'weights'>;
+}
+
+const DEFAULT_STRATEGIES = ['partial-reduce', 'partial-reduce:constant', 'all-reduce'];
+
+/** Parses `NAME` or `NAME:WEIGHTS`. Throws `bad-option`. */
+export function parseContender(text: string): Contender {
+  const [strategy = '', weights] = text.split(':', 2);
+  if (!STRATEGY_NAMES.some((known) => known === strategy)) {
+    throw new PreduceError('bad-option', unknownNameMessage('strategy', strategy, STRATEGY_NAMES));
+  }
+  if (weights === undefined) {
+    return { label: strategy === 'partial-reduce' ? 'partial-reduce:dynamic' : strategy, options: { strategy } };
+  }
+  if (strategy !== 'partial-reduce' || (weights !== 'dynamic' && weights !== 'constant')) {
+    throw new PreduceError(
+      'bad-option',
+      `--strategies: expected NAME, partial-reduce:dynamic or partial-reduce:constant, got "${text}"`,
+    );
+  }
+  return { label: text, options: { strategy, weights } };
+}
+
+/** Runs the comparison and writes its directory. Throws what `train` throws. */
+export async function compare(options: CompareOptions): Promise<ComparisonResult> {
+  const { strategies, repeat = 1, out, ...shared } = options;
+  if (!Number.isSafeInteger(repeat) || repeat < 1) {
+    throw new PreduceError('bad-option', `--repeat: expected a whole number of at least 1, got ${repeat}`);
+  }
+  const contenders = (strategies ?? DEFAULT_STRATEGIES).map(parseContender);
+  const labels = new Set(contenders.map((contender) => contender.label));
+  if (labels.size < contenders.length) {
+    throw new PreduceError('bad-option', `--strategies: each can be named once, got ${(strategies ?? []).join(',')}`);
+  }
+  const first = await prepareRun(shared);
+  const output = await createComparisonOutput({ directory: out ?? null });
+  const { training } = await withReferenceTime(first, options);
+  const { ledger } = first.core;
+  const totalSamples = ledger?.epochs == null ? null : ledger.epochs * ledger.sampleCount;
+  const targetAccuracy = options.targetAccuracy ?? first.workload.defaults.targetAccuracy;
+  const isInterrupted = (): boolean => options.signal?.aborted ?? false;
+  const results: { readonly label: string; readonly result: RunResult }[] = [];
+  for (let round = 0; round < repeat && !isInterrupted(); round += 1) {
+    for (const { label, options: own } of contenders) {
+      if (isInterrupted()) break;
+      const suffix = repeat === 1 ? '' : `-${round + 1}`;
+      options.onPhase?.(`${label}${repeat === 1 ? '' : ` (repeat ${round + 1} of ${repeat})`}`);
+      options.onRun?.({ label, totalSamples });
+      const result = await train({
+        ...shared,
+        ...own,
+        referenceMs: training.referenceMs,
+        seed: training.seed + round,
+        targetAccuracy,
+        stopAtTarget: false,
+        label,
+        out: join(output.directory, `${label.replace(':', '-')}${suffix}`),
+      });
+      results.push({ label, result });
+    }
+  }
+  return output.finish(results, {
+    targetAccuracy,
+    referenceMs: training.referenceMs,
+    idealSpeedUp: idealSpeedUp(training.slow.map(parseSlowDown), training.workerCount),
+  });
+}

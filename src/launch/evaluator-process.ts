@@ -1,0 +1,42 @@
+/**
+ * Entry of the evaluator process of a local run. Writes the final model where it is told.
+ */
+import { messageOf } from '../base/errors.js';
+import type { TrainingConfig } from '../training/config.js';
+import { runEvaluator } from '../training/evaluator.js';
+import { tensorsOfVector, writeSafetensors } from '../training/safetensors.js';
+import { findWorkload } from '../training/workload.js';
+import { followParent } from './child-process.js';
+
+interface EvaluatorTask {
+  readonly controller: string;
+  readonly training: TrainingConfig;
+  readonly modelFile: string;
+}
+
+async function main(task: EvaluatorTask): Promise<void> {
+  const { training } = task;
+  const workload = findWorkload(training.workload);
+  const { test } = await workload.loadData(training.dataDirectory);
+  const model = await workload.createModel({ seed: training.seed, threads: 1 });
+  await runEvaluator({
+    controller: task.controller,
+    token: null,
+    model,
+    test,
+    onFinal: ({ parameters, accuracy, loss }) =>
+      writeSafetensors(task.modelFile, tensorsOfVector(model.layout, parameters), {
+        workload: training.workload,
+        strategy: training.strategy,
+        testAccuracy: String(accuracy),
+        testLoss: String(loss),
+      }),
+  });
+  await model.release();
+}
+
+followParent();
+main(JSON.parse(process.argv[2] ?? '{}') as EvaluatorTask).catch((error: unknown) => {
+  process.stderr.write(`${messageOf(error)}\n`);
+  process.exit(1);
+});

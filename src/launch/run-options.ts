@@ -1,0 +1,205 @@
+/**
+ * The options of a local run: defaults, checks, and what the controller and the workers are told.
+ */
+import { PreduceError } from '../base/errors.js';
+import { unknownNameMessage } from '../base/nearest.js';
+import {
+  type CoreConfig,
+  defaultCoreConfig,
+  type FilterName,
+  type StrategyName,
+  type WeightRule,
+} from '../core/config.js';
+import { validateCoreConfig } from '../core/controller.js';
+import type { TrainingConfig } from '../training/config.js';
+import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
+import { findWorkload, type Workload } from '../training/workload.js';
+
+/** Names of the strategies that can be run. */
+export const STRATEGY_NAMES: readonly StrategyName[] = ['partial-reduce', 'all-reduce'];
+
+export interface RunOptions {
+  readonly workload?: string;
+  /** Directory of the data; null (default): what the package ships. */
+  readonly dataDirectory?: string | null;
+  readonly strategy?: string;
+  /** N, default 4. */
+  readonly workers?: number;
+  /** P, default 2. */
+  readonly groupSize?: number;
+  /** Default dynamic. */
+  readonly weights?: 'dynamic' | 'constant';
+  /** Staleness decay of the dynamic weights, default 0.9. */
+  readonly alpha?: number;
+  readonly gap?: 'freshest' | 'initial';
+  readonly filter?: FilterName;
+  /** T, in groups. */
+  readonly connectivityGroups?: number | 'auto';
+  /** Default 5,000. */
+  readonly livenessMs?: number;
+  /** `--slow` specifications. */
+  readonly slow?: readonly string[];
+  /** Reference time of an iteration in ms for `slow`; default: measured before the run. */
+  readonly referenceMs?: number | null;
+  readonly epochs?: number | null;
+  /** Local steps of all workers together. */
+  readonly steps?: number | null;
+  readonly durationMs?: number | null;
+  readonly targetAccuracy?: number | null;
+  /** Whether reaching the target ends the run. Default true. */
+  readonly stopAtTarget?: boolean;
+  readonly evaluateEverySamples?: number | null;
+  readonly batchSamples?: number;
+  readonly leaseBatches?: number;
+  readonly learningRate?: number;
+  readonly momentum?: number;
+  readonly seed?: number;
+  /** Engine threads of each worker, default 1. */
+  readonly threads?: number;
+}
+
+/** Options with every default filled in and checked against the data. */
+export interface ResolvedRun {
+  readonly workload: Workload;
+  readonly core: CoreConfig;
+  readonly training: TrainingConfig;
+  readonly durationMs: number | null;
+  readonly targetAccuracy: number | null;
+  readonly stopAtTarget: boolean;
+}
+
+/** Evaluations of a run whose length is known, unless `evaluateEverySamples` says otherwise. */
+const EVALUATIONS_PER_RUN = 30;
+const EVALUATIONS_PER_EPOCH = 10;
+
+function expectWhole(name: string, value: number, minimum: number): void {
+  if (!Number.isSafeInteger(value) || value < minimum) {
+    throw new PreduceError('bad-option', `${name}: expected a whole number of at least ${minimum}, got ${value}`);
+  }
+}
+
+function expectPositive(name: string, value: number): void {
+  if (!Number.isFinite(value) || value <= 0) {
+    throw new PreduceError('bad-option', `${name}: expected a number above 0, got ${value}`);
+  }
+}
+
+function resolveStrategy(name: string): StrategyName {
+  const found = STRATEGY_NAMES.find((known) => known === name);
+  if (found === undefined) throw new PreduceError('bad-option', unknownNameMessage('strategy', name, STRATEGY_NAMES));
+  return found;
+}
+
+function checkSizes(options: { workers: number; groupSize: number; batchSamples: number; sampleCount: number }): void {
+  const { workers, groupSize, batchSamples, sampleCount } = options;
+  expectWhole('--workers', workers, 1);
+  expectWhole('--batch-size', batchSamples, 1);
+  if (!Number.isSafeInteger(groupSize) || groupSize < 2) {
+    throw new PreduceError('bad-option', `--group-size: expected at least 2 workers in a group, got ${groupSize}`);
+  }
+  if (groupSize > workers && workers > 1) {
+    throw new PreduceError(
+      'bad-option',
+      `--group-size: expected at most the ${workers} workers of the run, got ${groupSize}: lower it or raise --workers`,
+    );
+  }
+  if (batchSamples > sampleCount) {
+    throw new PreduceError(
+      'bad-option',
+      `--batch-size: expected at most the ${sampleCount} samples of the training set, got ${batchSamples}`,
+    );
+  }
+  if (workers * batchSamples > sampleCount) {
+    throw new PreduceError(
+      'bad-option',
+      `--workers: ${workers} workers with batches of ${batchSamples} need ${workers * batchSamples} samples for one step each, ` +
+        `the training set has ${sampleCount}: lower --workers or --batch-size`,
+    );
+  }
+}
+
+function resolveWeights(options: RunOptions): WeightRule {
+  if (options.weights === 'constant') return { rule: 'constant' };
+  return { rule: 'dynamic', alpha: options.alpha ?? 0.9, gap: options.gap ?? 'freshest' };
+}
+
+/** Where a run ends: by epochs unless steps or a duration were asked for. */
+function resolveEpochs(options: RunOptions, workload: Workload): number | null {
+  if (options.epochs != null) expectWhole('--epochs', options.epochs, 1);
+  if (options.steps != null) expectWhole('--steps', options.steps, 1);
+  if (options.durationMs != null) expectPositive('--duration', options.durationMs);
+  if (options.epochs != null) return options.epochs;
+  return options.steps != null || options.durationMs != null ? null : workload.defaults.epochs;
+}
+
+/** Fills in defaults and checks everything that can be checked before a process starts. Throws `bad-option`, `bad-config`. */
+export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRun {
+  const workload = findWorkload(options.workload ?? 'mnist-mlp');
+  const { defaults } = workload;
+  const strategy = resolveStrategy(options.strategy ?? 'partial-reduce');
+  const workers = options.workers ?? 4;
+  const batchSamples = options.batchSamples ?? defaults.batchSamples;
+  // Two is the smallest group; a run of one worker never forms any.
+  const groupSize = options.groupSize ?? 2;
+  checkSizes({ workers, groupSize, batchSamples, sampleCount });
+  const learningRate = options.learningRate ?? defaults.learningRate;
+  const momentum = options.momentum ?? defaults.momentum;
+  expectPositive('--lr', learningRate);
+  if (!(momentum >= 0 && momentum < 1)) {
+    throw new PreduceError('bad-option', `--momentum: expected a number from 0 to below 1, got ${momentum}`);
+  }
+  const threads = options.threads ?? 1;
+  expectWhole('--threads', threads, 1);
+  const seed = options.seed ?? 1;
+  expectWhole('--seed', seed, 0);
+  const leaseBatches = options.leaseBatches ?? 4;
+  expectWhole('--lease-batches', leaseBatches, 1);
+  const slow = options.slow ?? [];
+  checkSlowDowns(slow.map(parseSlowDown), workers);
+  const targetAccuracy = options.targetAccuracy ?? null;
+  if (targetAccuracy !== null && !(targetAccuracy > 0 && targetAccuracy <= 1)) {
+    throw new PreduceError(
+      'bad-option',
+      `--target-accuracy: expected a share above 0 and at most 1, got ${targetAccuracy}`,
+    );
+  }
+  const epochs = resolveEpochs(options, workload);
+  const evaluateEverySamples =
+    options.evaluateEverySamples ??
+    Math.ceil(epochs === null ? sampleCount / EVALUATIONS_PER_EPOCH : (epochs * sampleCount) / EVALUATIONS_PER_RUN);
+  expectWhole('--evaluate-every', evaluateEverySamples, 1);
+
+  const core = defaultCoreConfig({
+    strategy,
+    groupSize,
+    weights: resolveWeights(options),
+    minWorkers: workers,
+    ledger: { sampleCount, batchSamples, leaseBatches, epochs },
+    maxLocalSteps: options.steps ?? null,
+    evaluateEverySamples,
+    ...(options.filter === undefined ? {} : { filter: options.filter }),
+    ...(options.connectivityGroups === undefined ? {} : { connectivityGroups: options.connectivityGroups }),
+    ...(options.livenessMs === undefined ? {} : { livenessMs: options.livenessMs }),
+  });
+  validateCoreConfig(core);
+  return {
+    workload,
+    core,
+    training: {
+      workload: workload.name,
+      dataDirectory: options.dataDirectory ?? null,
+      strategy,
+      seed,
+      workerCount: workers,
+      batchSamples,
+      learningRate,
+      momentum,
+      threads,
+      slow: [...slow],
+      referenceMs: options.referenceMs ?? null,
+    },
+    durationMs: options.durationMs ?? null,
+    targetAccuracy,
+    stopAtTarget: options.stopAtTarget ?? true,
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * The directory of a run: what was asked for (config.json), what happened (events.jsonl, metrics.jsonl, log.txt), what
+ * came out (summary.json, model.safetensors, report.html).
+ */
+import { appendFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PreduceError } from '../base/errors.js';
+import type { RunEvent } from '../observe/run-events.js';
+import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
+import { createSummary, type EvaluationPoint, type RunSummary } from '../observe/summary.js';
+import type { WorkerTime } from '../observe/worker-time.js';
+import { renderReport } from '../report/render-report.js';
+import type { ResolvedRun } from './run-options.js';
+import { reportRun } from './report-run.js';
+
+export interface RunResult {
+  readonly label: string;
+  readonly summary: RunSummary;
+  readonly evaluations: readonly EvaluationPoint[];
+  readonly workerTimes: readonly WorkerTime[];
+  /** Steps that took longer than the emulated device allows, as a share of all steps; null where none is emulated. */
+  readonly overrunShare: number | null;
+  /** Absolute path of the run directory. */
+  readonly directory: string;
+  readonly modelFile: string;
+  readonly reportFile: string;
+  readonly interrupted: boolean;
+}
+
+export interface RunOutput {
+  readonly directory: string;
+  readonly modelFile: string;
+  record(event: RunEvent): void;
+  /** Keeps a line that a process wrote. */
+  logLine(from: string, line: string): void;
+  /** Writes summary and report. Throws `worker-failed` when no worker was left to hold a model. */
+  finish(run: ResolvedRun, outcome: { readonly interrupted: boolean }): Promise<RunResult>;
+  /** Removes everything if the run never started; closes the files otherwise. */
+  abandon(): Promise<void>;
+}
+
+export interface RunOutputOptions {
+  /** Null: runs/TIME-NAME. */
+  readonly directory: string | null;
+  readonly run: ResolvedRun;
+  /** Null: the strategy, with its weights where it has them. */
+  readonly label: string | null;
+}
+
+/** `2026-12-01T14-03-59`, for directory names that sort by time. */
+export function timeStamp(now: Date): string {
+  return now.toISOString().slice(0, 19).replaceAll(':', '-');
+}
+
+function defaultLabel({ core }: ResolvedRun): string {
+  return core.strategy === 'partial-reduce' ? `partial-reduce:${core.weights.rule}` : core.strategy;
+}
+
+/** Claims the directory before anything starts. Throws `out-dir-unusable`. */
+export async function createRunOutput(options: RunOutputOptions): Promise<RunOutput> {
+  const { run } = options;
+  const { core, training, targetAccuracy } = run;
+  const label = options.label ?? defaultLabel(run);
+  const directory = options.directory ?? join('runs', `${timeStamp(new Date())}-${label.replace(':', '-')}`);
+  const record = await createRunRecord({ directory, config: { label, core, training, targetAccuracy } });
+  const summary = createSummary({
+    strategy: core.strategy,
+    workers: training.workerCount,
+    groupSize: core.groupSize,
+    weights: core.strategy === 'partial-reduce' ? core.weights.rule : null,
+    seed: training.seed,
+    targetAccuracy,
+    out: record.directory,
+  });
+  const modelFile = record.file('model.safetensors');
+  const reportFile = record.file('report.html');
+  let started = false;
+  let holders = 0;
+  let steps = 0;
+  let overruns = 0;
+
+  async function finish(final: ResolvedRun, outcome: { readonly interrupted: boolean }): Promise<RunResult> {
+    await record.close();
+    if (holders === 0) {
+      throw new PreduceError(
+        'worker-failed',
+        `expected workers to hold the final model, but none was left: see ${record.file('log.txt')}`,
+      );
+    }
+    const result: RunResult = {
+      label,
+      summary: summary.result(),
+      evaluations: summary.evaluations(),
+      workerTimes: summary.workerTimes(),
+      overrunShare: final.training.referenceMs === null || steps === 0 ? null : overruns / steps,
+      directory: record.directory,
+      modelFile,
+      reportFile,
+      interrupted: outcome.interrupted,
+    };
+    await record.writeJson(RECORD_FILES.config, { label, core, training: final.training, targetAccuracy });
+    await record.writeJson(RECORD_FILES.summary, result.summary);
+    await writeFile(reportFile, renderReport({ runs: [reportRun(result, final)] }));
+    return result;
+  }
+
+  return {
+    directory: record.directory,
+    modelFile,
+    record(event) {
+      record.append(event);
+      summary.add(event);
+      if (event.type === 'started') started = true;
+      if (event.type === 'ready') {
+        steps += 1;
+        if (event.overrun) overruns += 1;
+      }
+      if (event.type === 'runEnded') holders = event.holders.length;
+    },
+    logLine(from, line) {
+      appendFileSync(record.file('log.txt'), `${from}: ${line}\n`);
+    },
+    finish,
+    abandon: () => (started ? record.close() : record.abandon()),
+  };
+}

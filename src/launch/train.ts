@@ -1,0 +1,192 @@
+/**
+ * One run on this machine: a controller in this process, N worker processes and an evaluator process around it.
+ */
+import { fileURLToPath } from 'node:url';
+import { PreduceError } from '../base/errors.js';
+import { controller, type RunningController } from '../controller/run-controller.js';
+import type { RunEvent } from '../observe/run-events.js';
+import { calibrate } from './calibrate.js';
+import { type Child, type ChildExit, startChild } from './child-process.js';
+import { type ResolvedRun, resolveRun, type RunOptions } from './run-options.js';
+import { createRunOutput, type RunOutput, type RunResult } from './run-output.js';
+
+/** What a display may show while a run goes on. */
+export interface TrainHooks {
+  /** Fires to end the run: it drains, and the model of that moment is saved. Before the start it ends everything at once. */
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: RunEvent, running: RunningController) => void;
+  /** One line on what is being done before the run starts. */
+  readonly onPhase?: (phase: string) => void;
+}
+
+export interface TrainOptions extends RunOptions, TrainHooks {
+  /** Run directory; default runs/TIME-NAME. */
+  readonly out?: string | null;
+  /** Name of the run in reports; default the strategy's. */
+  readonly label?: string;
+}
+
+/** Compiled entry of the program, which worker processes run too. */
+const PROGRAM = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+const EVALUATOR = fileURLToPath(new URL('./evaluator-process.js', import.meta.url));
+
+/** How long a process may take to end by itself once the run is over. */
+const EXIT_GRACE_MS = 5000;
+
+/**
+ * Trains and writes the run directory. Throws `bad-option`, `bad-config`, `data-missing`, `bad-data`, `out-dir-unusable`,
+ * `worker-failed` (no worker could start, or none was left), `aborted` (interrupted before the start).
+ */
+export async function train(options: TrainOptions): Promise<RunResult> {
+  const run = await prepareRun(options);
+  const output = await createRunOutput({ directory: options.out ?? null, run, label: options.label ?? null });
+  try {
+    const calibrated = await withReferenceTime(run, options);
+    return await output.finish(calibrated, await runProcesses(calibrated, output, options));
+  } catch (error) {
+    await output.abandon();
+    throw error;
+  }
+}
+
+/** Reads the data once, for its size and its errors, and resolves the options against it. */
+export async function prepareRun(options: RunOptions): Promise<ResolvedRun> {
+  // A first pass finds wrong options before the data is read.
+  const { workload } = resolveRun(options, Number.MAX_SAFE_INTEGER);
+  const { train: samples } = await workload.loadData(options.dataDirectory ?? null);
+  return resolveRun(options, samples.sampleCount);
+}
+
+/** The run with the reference time of its emulated devices, measured where it is needed and not given. */
+export async function withReferenceTime(run: ResolvedRun, hooks: TrainHooks): Promise<ResolvedRun> {
+  const { training } = run;
+  if (training.slow.length === 0 || training.referenceMs !== null) return run;
+  hooks.onPhase?.(`measuring the reference iteration with ${training.workerCount} workers computing together`);
+  const { workload, dataDirectory, batchSamples, threads, workerCount } = training;
+  const referenceMs = await calibrate({
+    workload,
+    dataDirectory,
+    batchSamples,
+    threads,
+    workers: workerCount,
+    ...(hooks.signal === undefined ? {} : { signal: hooks.signal }),
+  });
+  hooks.onPhase?.(`reference iteration: ${referenceMs.toFixed(1)} ms`);
+  return { ...run, training: { ...training, referenceMs } };
+}
+
+/** What was seen of the processes of a run. */
+export interface ProcessesOutcome {
+  readonly interrupted: boolean;
+}
+
+async function runProcesses(run: ResolvedRun, output: RunOutput, hooks: TrainHooks): Promise<ProcessesOutcome> {
+  let started = false;
+  let running: RunningController | null = null;
+  running = await controller({
+    core: run.core,
+    config: run.training,
+    durationMs: run.durationMs,
+    stopAtAccuracy: run.stopAtTarget ? run.targetAccuracy : null,
+    onEvent(event) {
+      if (event.type === 'started') started = true;
+      output.record(event);
+      if (running !== null) hooks.onEvent?.(event, running);
+    },
+  });
+  hooks.onPhase?.(`starting ${run.training.workerCount} workers`);
+  const { url } = running;
+  const workers = Array.from({ length: run.training.workerCount }, (_, index) =>
+    startChild({
+      name: `worker ${index}`,
+      script: PROGRAM,
+      args: ['worker', '--controller', url, '--worker', String(index)],
+      onLine: (line) => output.logLine(`worker ${index}`, line),
+    }),
+  );
+  const evaluator = startChild({
+    name: 'evaluator',
+    script: EVALUATOR,
+    args: [JSON.stringify({ controller: url, training: run.training, modelFile: output.modelFile })],
+    onLine: (line) => output.logLine('evaluator', line),
+  });
+  const children = [...workers, evaluator];
+  // Whatever ends this process ends the children; their IPC channel covers the cases that no handler sees.
+  const killAll = (): void => {
+    for (const child of children) child.kill('SIGKILL');
+  };
+  process.once('exit', killAll);
+
+  let interrupted = false;
+  const onAbort = (): void => {
+    interrupted = true;
+    if (started) running.stop('interrupted');
+    else killAll();
+  };
+  if (hooks.signal?.aborted === true) onAbort();
+  hooks.signal?.addEventListener('abort', onAbort);
+  try {
+    await Promise.race([
+      running.ended,
+      failureOf(
+        workers,
+        () => started,
+        () => interrupted,
+      ),
+      evaluatorFailure(evaluator, () => started),
+    ]);
+    await Promise.race([Promise.all(children.map((child) => child.exited)), graceMs(EXIT_GRACE_MS)]);
+    return { interrupted };
+  } finally {
+    hooks.signal?.removeEventListener('abort', onAbort);
+    killAll();
+    await Promise.all(children.map((child) => child.exited));
+    process.removeListener('exit', killAll);
+    await running.close();
+  }
+}
+
+function graceMs(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
+}
+
+function describeExit({ code, signal, lastLines }: ChildExit): string {
+  const said = lastLines.at(-1);
+  return said ?? (signal === null ? `exit code ${code}` : `killed by ${signal}`);
+}
+
+/** Rejects when a worker cannot start, or when all of them have ended before the run did. */
+async function failureOf(
+  workers: readonly Child[],
+  isStarted: () => boolean,
+  isInterrupted: () => boolean,
+): Promise<never> {
+  return new Promise((_, reject) => {
+    let left = workers.length;
+    for (const worker of workers) {
+      void worker.exited.then((exit) => {
+        left -= 1;
+        if (isInterrupted() && !isStarted()) {
+          reject(new PreduceError('aborted', 'interrupted before the run had started: nothing was trained'));
+        } else if (!isStarted()) {
+          reject(new PreduceError('worker-failed', `${worker.name} could not start: ${describeExit(exit)}`));
+        } else if (left === 0 && exit.code !== 0) {
+          reject(
+            new PreduceError('worker-failed', `no worker is left: ${worker.name} ended last (${describeExit(exit)})`),
+          );
+        }
+      });
+    }
+  });
+}
+
+/** Rejects when the evaluator cannot start; later the run goes on without it. */
+async function evaluatorFailure(evaluator: Child, isStarted: () => boolean): Promise<never> {
+  const exit = await evaluator.exited;
+  if (!isStarted() && exit.code !== 0) {
+    throw new PreduceError('worker-failed', `the evaluator could not start: ${describeExit(exit)}`);
+  }
+  return new Promise(() => undefined);
+}

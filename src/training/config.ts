@@ -1,0 +1,36 @@
+/**
+ * What a training run is made of, as the controller tells its workers in `welcome`.
+ */
+import { z } from 'zod';
+import { PreduceError } from '../base/errors.js';
+
+const trainingConfigSchema = z.object({
+  workload: z.string(),
+  /** Where the data lies at each worker; null: what the package ships. */
+  dataDirectory: z.string().nullable(),
+  strategy: z.enum(['partial-reduce', 'all-reduce']),
+  seed: z.number().int().nonnegative(),
+  workerCount: z.number().int().positive(),
+  batchSamples: z.number().int().positive(),
+  learningRate: z.number().positive(),
+  momentum: z.number().min(0).max(1),
+  /** Threads of the engine in each worker. */
+  threads: z.number().int().positive(),
+  /** `--slow` specifications, and the reference time of an iteration that they multiply (ms); null: run at full speed. */
+  slow: z.array(z.string()),
+  referenceMs: z.number().positive().nullable(),
+});
+
+export type TrainingConfig = z.infer<typeof trainingConfigSchema>;
+
+/** Checks what a controller sent. Throws `bad-config`. */
+export function parseTrainingConfig(value: unknown): TrainingConfig {
+  const parsed = trainingConfigSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new PreduceError(
+    'bad-config',
+    `expected the settings of a training run from the controller, got something else at "${issue?.path.join('.') ?? ''}": ` +
+      `${issue?.message ?? ''}. A run for hand-written workers is joined with joinRun`,
+  );
+}

@@ -1,0 +1,126 @@
+/**
+ * The evaluator: pulls the workers' replicas when the controller asks, and reports the test accuracy of their mean
+ * (algorithms.md 3.6). A process of its own, outside the training path and the same for all strategies.
+ */
+import { messageOf } from '../base/errors.js';
+import { createCommunicator } from '../collective/communicator.js';
+import type { Communicator } from '../collective/task.js';
+import { batchesInOrder } from '../data/batch-source.js';
+import type { Dataset } from '../data/dataset.js';
+import type { Model } from '../engine/model.js';
+import { createTcpTransport } from '../transport/tcp.js';
+import type { ControllerMessage, Peer } from '../wire/messages.js';
+import { connectControl, type ControlConnection } from '../worker/control-connection.js';
+
+export interface EvaluatorOptions {
+  readonly controller: string;
+  readonly token: string | null;
+  readonly model: Model;
+  readonly test: Dataset;
+  /** Called with the final model's parameters (valid during the call) before its evaluation is reported. */
+  readonly onFinal: (result: { parameters: Float32Array; accuracy: number; loss: number }) => Promise<void>;
+}
+
+type Evaluate = Extract<ControllerMessage, { type: 'evaluate' }>;
+
+const EVALUATION_BATCH = 500;
+const FETCH_TIMEOUT_MS = 10_000;
+
+/** Serves until the controller closes the connection. Throws `controller-unreachable`, `refused`, `connection-lost`. */
+export async function runEvaluator(options: EvaluatorOptions): Promise<void> {
+  const communicator = await createCommunicator(
+    { listen: { host: '127.0.0.1', port: 0 }, serve: () => null },
+    { transport: createTcpTransport() },
+  );
+  let heartbeat: NodeJS.Timeout | null = null;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      let control: ControlConnection | null = null;
+      const opening = connectControl(
+        { ...options, role: 'evaluator', connectTimeoutMs: 10_000 },
+        {
+          onMessage(message) {
+            if (message.type === 'welcome') {
+              heartbeat = setInterval(() => control?.send({ type: 'heartbeat' }), message.heartbeatMs);
+            } else if (message.type === 'evaluate') {
+              void evaluateAndReport(message, communicator, options, (answer) => control?.send(answer));
+            } else if (message.type === 'close') {
+              control?.close();
+            } else if (message.type === 'refused') {
+              reject(new Error(message.message));
+            }
+          },
+          onClose: (error) => (error === null ? resolve() : reject(error)),
+        },
+      );
+      opening.then((open) => {
+        control = open;
+      }, reject);
+    });
+  } finally {
+    if (heartbeat !== null) clearInterval(heartbeat);
+    await communicator.close();
+  }
+}
+
+type Answer = Parameters<ControlConnection['send']>[0];
+
+async function evaluateAndReport(
+  message: Evaluate,
+  communicator: Communicator,
+  options: EvaluatorOptions,
+  answer: (message: Answer) => void,
+): Promise<void> {
+  const { mark, final } = message;
+  const cpuBefore = process.cpuUsage();
+  try {
+    communicator.setIdentity({ role: 'evaluator', runKey: message.runKey });
+    const replicas = await meanReplica(message, communicator, options.model.parameters);
+    const { accuracy, loss } = await evaluateModel(options.model, options.test);
+    if (final) await options.onFinal({ parameters: options.model.parameters, accuracy, loss });
+    const cpu = process.cpuUsage(cpuBefore);
+    const cpuMs = (cpu.user + cpu.system) / 1000;
+    answer({ type: 'evaluated', mark, loss: Number.isFinite(loss) ? loss : null, accuracy, replicas, cpuMs });
+  } catch (error) {
+    answer({ type: 'evaluationFailed', mark, reason: messageOf(error) });
+  }
+}
+
+/** Writes the mean of the replicas that can be had into `parameters`; the number of them. */
+async function meanReplica(message: Evaluate, communicator: Communicator, parameters: Float32Array): Promise<number> {
+  // The final model is the same at every holder.
+  const wanted: readonly Peer[] = message.final ? message.peers.slice(0, 1) : message.peers;
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  const fetched = await Promise.allSettled(
+    wanted.map(async (peer) => {
+      const state = new Float32Array(message.stateLength);
+      await communicator.fetchState(peer, state, { signal });
+      return state;
+    }),
+  );
+  const states = fetched.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  if (states.length === 0) {
+    const [first] = fetched;
+    throw new Error(
+      `no replica could be fetched: ${first?.status === 'rejected' ? messageOf(first.reason) : 'no worker is left'}`,
+    );
+  }
+  for (let i = 0; i < parameters.length; i += 1) {
+    let sum = 0;
+    for (const state of states) sum += state[i] as number;
+    parameters[i] = sum / states.length;
+  }
+  return states.length;
+}
+
+/** Mean loss and share of rightly classified samples over a whole data set. */
+export async function evaluateModel(model: Model, dataset: Dataset): Promise<{ accuracy: number; loss: number }> {
+  let correct = 0;
+  let lossSum = 0;
+  for (const batch of batchesInOrder(dataset, EVALUATION_BATCH)) {
+    const result = await model.evaluate(batch);
+    correct += result.correct;
+    lossSum += result.loss * batch.count;
+  }
+  return { accuracy: correct / dataset.sampleCount, loss: lossSum / dataset.sampleCount };
+}

@@ -1,0 +1,261 @@
+/**
+ * What every communicator must do, on any transport.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { groupId } from '../../src/base/ids.js';
+import { createRandom } from '../../src/base/random.js';
+import { createCommunicator } from '../../src/collective/communicator.js';
+import type { CollectiveTask, Communicator, ReplicaState } from '../../src/collective/task.js';
+import type { Transport } from '../../src/transport/transport.js';
+import type { Peer } from '../../src/wire/messages.js';
+
+export interface CommunicatorMatrix {
+  readonly memberCounts: readonly number[];
+  readonly lengths: readonly number[];
+}
+
+interface Member {
+  readonly peer: Peer;
+  readonly communicator: Communicator;
+  input: Float32Array;
+  output: Float32Array;
+  state: ReplicaState | null;
+}
+
+const SEGMENT_BYTES = 16 * 1024;
+
+let members: Member[] = [];
+
+afterEach(async () => {
+  await Promise.all(members.map((member) => member.communicator.close()));
+  members = [];
+});
+
+function sharedVector(length: number): Float32Array {
+  return new Float32Array(new SharedArrayBuffer(4 * length));
+}
+
+async function startMembers(transport: Transport, count: number, length: number, seed = 1): Promise<Member[]> {
+  const random = createRandom(seed);
+  for (let worker = 0; worker < count; worker += 1) {
+    const slot: { state: ReplicaState | null } = { state: null };
+    const communicator = await createCommunicator(
+      { listen: { host: '127.0.0.1', port: 0 }, segmentBytes: SEGMENT_BYTES, serve: () => slot.state },
+      { transport },
+    );
+    communicator.setIdentity({ role: 'worker', worker, incarnation: 1, runKey: 'key' });
+    const input = sharedVector(length);
+    for (let i = 0; i < length; i += 1) input[i] = random.normal();
+    const peer = { worker, incarnation: 1, address: { host: '127.0.0.1', port: communicator.port } };
+    members.push(Object.assign(slot, { peer, communicator, input, output: sharedVector(length) }));
+  }
+  return members;
+}
+
+function taskOf(
+  group: number,
+  chosen: readonly Member[],
+  rank: number,
+  weights: readonly number[],
+  signal = new AbortController().signal,
+): CollectiveTask {
+  const member = chosen[rank] as Member;
+  return {
+    group: groupId(1, group),
+    members: chosen.map((each) => each.peer),
+    rank,
+    weights,
+    input: member.input,
+    output: member.output,
+    signal,
+  };
+}
+
+async function reduceAll(group: number, chosen: readonly Member[], weights: readonly number[]): Promise<void> {
+  await Promise.all(chosen.map((member, rank) => member.communicator.reduce(taskOf(group, chosen, rank, weights))));
+}
+
+/** The weighted sum in float64; members of weight 0 are skipped. */
+function reference(chosen: readonly Member[], weights: readonly number[]): Float64Array {
+  const length = (chosen[0] as Member).input.length;
+  return Float64Array.from({ length }, (_, i) =>
+    chosen.reduce(
+      (sum, member, j) => (weights[j] === 0 ? sum : sum + (weights[j] as number) * (member.input[i] as number)),
+      0,
+    ),
+  );
+}
+
+function expectAverage(chosen: readonly Member[], weights: readonly number[]): void {
+  const expected = reference(chosen, weights);
+  const first = (chosen[0] as Member).output;
+  let worst = 0;
+  expected.forEach((value, i) => {
+    worst = Math.max(worst, Math.abs(value - (first[i] as number)));
+  });
+  expect(worst).toBeLessThan(1e-5);
+  const bits = (vector: Float32Array): string => Buffer.from(vector.buffer as ArrayBuffer).toString('base64');
+  for (const member of chosen) expect(bits(member.output) === bits(first)).toBe(true);
+}
+
+function equalWeights(count: number): number[] {
+  return Array.from({ length: count }, () => 1 / count);
+}
+
+export function describeCommunicator(name: string, createTransport: () => Transport, matrix: CommunicatorMatrix): void {
+  describe(`communicator on ${name}`, () => {
+    const cases = matrix.memberCounts.flatMap((count) => matrix.lengths.map((length) => ({ count, length })));
+    it.each(cases)('$count members average $length values, bit-identical', async ({ count, length }) => {
+      const chosen = await startMembers(createTransport(), count, length, count * 31 + length);
+      const random = createRandom(length);
+      const raw = Array.from({ length: count }, () => random.next());
+      const total = raw.reduce((sum, value) => sum + value, 0);
+      const weights = raw.map((value) => value / total);
+      await reduceAll(1, chosen, weights);
+      expectAverage(chosen, weights);
+    });
+
+    it('sends 2 (n - 1) / n of the vector per member', async () => {
+      const chosen = await startMembers(createTransport(), 4, 4000);
+      const results = await Promise.all(
+        chosen.map((member, rank) => member.communicator.reduce(taskOf(1, chosen, rank, equalWeights(4)))),
+      );
+      for (const result of results) expect(result).toEqual({ bytesSent: 24_000, bytesReceived: 24_000 });
+    });
+
+    it('skips a member of weight 0, whatever its values', async () => {
+      const chosen = await startMembers(createTransport(), 3, 1000);
+      (chosen[1] as Member).input.fill(Number.NaN);
+      const weights = [0.25, 0, 0.75];
+      await reduceAll(1, chosen, weights);
+      expectAverage(chosen, weights);
+    });
+
+    it('runs groups of changing members one after another', async () => {
+      const all = await startMembers(createTransport(), 5, 3000);
+      const groups = [
+        [0, 1],
+        [1, 2, 3],
+        [4, 0],
+        [3, 4, 2, 1, 0],
+        [2, 0],
+      ];
+      for (const [index, group] of groups.entries()) {
+        const chosen = group.map((worker) => all[worker] as Member);
+        const weights = equalWeights(chosen.length);
+        await reduceAll(index + 1, chosen, weights);
+        expectAverage(chosen, weights);
+      }
+    });
+
+    it('runs disjoint groups at the same time', async () => {
+      const all = await startMembers(createTransport(), 4, 50_000);
+      const [a, b] = [all.slice(0, 2), all.slice(2)];
+      await Promise.all([reduceAll(1, a, [0.5, 0.5]), reduceAll(2, b, [0.5, 0.5])]);
+      expectAverage(a, [0.5, 0.5]);
+      expectAverage(b, [0.5, 0.5]);
+    });
+
+    it('keeps what comes before the group is known here', async () => {
+      const chosen = await startMembers(createTransport(), 2, 2_000_000);
+      const [first, second] = chosen as [Member, Member];
+      const early = first.communicator.reduce(taskOf(1, chosen, 0, [0.5, 0.5]));
+      // One state transfer later the first one's segments have long been on their way.
+      second.state = { k: 3, values: second.input };
+      await first.communicator.fetchState(second.peer, first.output, { signal: new AbortController().signal });
+      await Promise.all([early, second.communicator.reduce(taskOf(1, chosen, 1, [0.5, 0.5]))]);
+      expectAverage(chosen, [0.5, 0.5]);
+    });
+
+    it('gives up on the signal, leaves the input alone, and takes part in the next group', async () => {
+      const chosen = await startMembers(createTransport(), 3, 300_000);
+      const [first, second] = chosen as [Member, Member, Member];
+      const before = first.input.slice();
+      const abort = [new AbortController(), new AbortController()] as const;
+      const attempts = [first, second].map((member, rank) =>
+        member.communicator.reduce(taskOf(1, chosen, rank, equalWeights(3), (abort[rank] as AbortController).signal)),
+      );
+      // The third member never hears of the group; the others give up.
+      const outcomes = Promise.allSettled(attempts);
+      for (const each of abort) each.abort();
+      for (const outcome of await outcomes) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'aborted' } });
+      }
+      (chosen[2] as Member).communicator.discard(groupId(1, 1));
+      expect(first.input).toEqual(before);
+      await reduceAll(2, chosen, equalWeights(3));
+      expectAverage(chosen, equalWeights(3));
+    });
+
+    it('survives aborts at any moment', async () => {
+      const chosen = await startMembers(createTransport(), 3, 60_000);
+      const random = createRandom(5);
+      for (let round = 0; round < 20; round += 1) {
+        const abort = new AbortController();
+        const attempt = Promise.allSettled(
+          chosen.map((member, rank) =>
+            member.communicator.reduce(taskOf(2 * round + 1, chosen, rank, equalWeights(3), abort.signal)),
+          ),
+        );
+        for (let turn = random.below(12); turn > 0; turn -= 1) await new Promise((resolve) => setImmediate(resolve));
+        abort.abort();
+        await attempt;
+        await reduceAll(2 * round + 2, chosen, equalWeights(3));
+        expectAverage(chosen, equalWeights(3));
+      }
+    });
+
+    it('fails with the lost member named when one dies', async () => {
+      const chosen = await startMembers(createTransport(), 2, 2_000_000);
+      const [first, second] = chosen as [Member, Member];
+      await reduceAll(1, chosen, [0.5, 0.5]);
+      const attempt = first.communicator.reduce(taskOf(2, chosen, 0, [0.5, 0.5]));
+      attempt.catch(() => undefined);
+      await second.communicator.close();
+      await expect(attempt).rejects.toMatchObject({ code: 'connection-lost', details: { worker: 1 } });
+    });
+
+    it('names the member that cannot be reached', async () => {
+      const chosen = await startMembers(createTransport(), 2, 10);
+      const [first, second] = chosen as [Member, Member];
+      await second.communicator.close();
+      await expect(first.communicator.reduce(taskOf(1, chosen, 0, [0.5, 0.5]))).rejects.toMatchObject({
+        code: 'connection-lost',
+        details: { worker: 1 },
+      });
+    });
+
+    it('hands its replica to several at once, as it was when they asked', async () => {
+      const [donor, ...joiners] = (await startMembers(createTransport(), 4, 100_000)) as [Member, ...Member[]];
+      donor.state = { k: 42, values: donor.input };
+      const expected = donor.input.slice();
+      const signal = new AbortController().signal;
+      const results = await Promise.all(
+        joiners.map((joiner) => joiner.communicator.fetchState(donor.peer, joiner.output, { signal })),
+      );
+      for (const result of results) expect(result).toEqual({ k: 42 });
+      for (const joiner of joiners) expect(joiner.output).toEqual(expected);
+    });
+
+    it('says so when there is no replica, and when it has another length', async () => {
+      const [donor, joiner] = (await startMembers(createTransport(), 2, 100)) as [Member, Member];
+      const signal = new AbortController().signal;
+      const fetch = (length: number): Promise<unknown> =>
+        joiner.communicator.fetchState(donor.peer, new Float32Array(length), { signal });
+      await expect(fetch(100)).rejects.toMatchObject({ code: 'refused' });
+      donor.state = { k: 1, values: donor.input };
+      await expect(fetch(99)).rejects.toMatchObject({ code: 'bad-frame' });
+      await expect(fetch(101)).rejects.toMatchObject({ code: 'bad-frame' });
+    });
+
+    it('lets nobody in without the key of the run', async () => {
+      const [donor, stranger] = (await startMembers(createTransport(), 2, 100)) as [Member, Member];
+      donor.state = { k: 1, values: donor.input };
+      stranger.communicator.setIdentity({ role: 'worker', worker: 1, incarnation: 1, runKey: 'another' });
+      const fetch = stranger.communicator.fetchState(donor.peer, stranger.output, {
+        signal: new AbortController().signal,
+      });
+      await expect(fetch).rejects.toThrow();
+    });
+  });
+}
