@@ -1,7 +1,15 @@
 /**
  * The table of results: one row for each group of repeats.
  */
-import { formatCount, formatFactor, formatPercent, formatSeconds, formatSteps, UNKNOWN } from './format.js';
+import {
+  formatCount,
+  formatFactor,
+  formatPercent,
+  formatSeconds,
+  formatSteps,
+  formatTarget,
+  UNKNOWN,
+} from './format.js';
 import { type Html, html } from './html.js';
 import { baselineOf, type ReportGroup, speedUp } from './report-input.js';
 
@@ -25,10 +33,14 @@ function columnsOf(groups: readonly ReportGroup[], targetAccuracy: number | null
     ...options,
   });
   return [
-    column(`Time to ${formatPercent(targetAccuracy)}`, ({ summary }) => formatSeconds(summary.targetSeconds), {
-      isUsed: targetAccuracy !== null,
-      className: 'nowrap goal',
-    }),
+    column(
+      `Time to ${targetAccuracy === null ? 'target' : formatTarget(targetAccuracy)}`,
+      ({ summary }) => formatSeconds(summary.targetSeconds),
+      {
+        isUsed: targetAccuracy !== null,
+        className: 'nowrap goal',
+      },
+    ),
     column(SPEED_UP, (group) => formatFactor(speedUp(group, baseline)), {
       isUsed: targetAccuracy !== null && baseline !== null && groups.length > 1,
     }),

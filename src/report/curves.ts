@@ -4,7 +4,7 @@
 import type { EvaluationPoint } from '../observe/summary.js';
 import { axisScale } from './axis-scale.js';
 import { type Curve, renderCurveChart } from './curve-chart.js';
-import { formatPercent, formatSeconds, UNKNOWN } from './format.js';
+import { formatPercent, formatSeconds, formatTarget, UNKNOWN } from './format.js';
 import { type Html, html, trustedHtml } from './html.js';
 import type { ReportGroup } from './report-input.js';
 import { seriesStyle } from './series-style.js';
@@ -46,7 +46,7 @@ function curvesOf(
 export function renderAccuracyChart(groups: readonly ReportGroup[], targetAccuracy: number | null): Html {
   const points = allPoints(groups);
   const percents = points.map((point) => 100 * point.accuracy);
-  const targetPercent = targetAccuracy === null ? null : 100 * targetAccuracy;
+  const targetPercent = targetAccuracy === null ? null : Number((100 * targetAccuracy).toFixed(2));
   const valueScale = axisScale(percents, {
     cutLow: CUT_SHARE,
     include: targetPercent === null ? [] : [targetPercent],
@@ -61,7 +61,7 @@ export function renderAccuracyChart(groups: readonly ReportGroup[], targetAccura
     timeScale: timeScaleOf(points),
     valueScale,
     valueSuffix: '%',
-    target: targetPercent === null ? null : { value: targetPercent, label: `target ${formatPercent(targetAccuracy)}` },
+    target: targetPercent === null ? null : { value: targetPercent, label: `target ${targetPercent}%` },
   });
   const isCut = percents.some((percent) => percent < valueScale.min);
   const note = `The scale begins at ${valueScale.min.toFixed(valueScale.decimals)}%: the first evaluations lie below it.`;
@@ -102,8 +102,8 @@ function describeCurves(groups: readonly ReportGroup[], targetAccuracy: number |
       targetAccuracy === null
         ? ''
         : targetSeconds === null
-          ? `, target ${formatPercent(targetAccuracy)} not reached`
-          : `, target ${formatPercent(targetAccuracy)} after ${formatSeconds(targetSeconds)}`;
+          ? `, target ${formatTarget(targetAccuracy)} not reached`
+          : `, target ${formatTarget(targetAccuracy)} after ${formatSeconds(targetSeconds)}`;
     return `${label}: ${formatPercent(last.accuracy, 2)} after ${formatSeconds(last.timeMs / 1000)}${target}.`;
   });
   return of.join(' ');

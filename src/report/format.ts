@@ -11,6 +11,11 @@ export function formatPercent(share: number | null, digits = 1): string {
   return share === null ? UNKNOWN : `${(100 * share).toFixed(digits)}%`;
 }
 
+/** `95%`, `97.5%`: an accuracy that somebody asked for, without needless zeros. */
+export function formatTarget(share: number): string {
+  return `${Number((100 * share).toFixed(2))}%`;
+}
+
 /** `0.42 s`, `12.3 s`, `312 s`. */
 export function formatSeconds(seconds: number | null): string {
   if (seconds === null) return UNKNOWN;

@@ -62,7 +62,7 @@ details table { margin-top: .5rem; }
   @page { margin: 15mm; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   h2 { break-after: avoid; }
-  figure, tr, .legend { break-inside: avoid; }
+  figure, tr, .legend, .chart { break-inside: avoid; }
   figure svg { min-width: 0; }
   .scroll { overflow: visible; }
   details:not([open]) { display: none; }

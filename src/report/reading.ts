@@ -1,7 +1,7 @@
 /**
  * The result in words: one paragraph for a reader who looks at nothing else.
  */
-import { formatPercent, formatSeconds } from './format.js';
+import { formatPercent, formatSeconds, formatTarget } from './format.js';
 import { baselineOf, type ReportGroup, speedUp } from './report-input.js';
 
 export interface ReadingInput {
@@ -36,7 +36,7 @@ function fastest(groups: readonly ReportGroup[]): ReportGroup | null {
 }
 
 function readTarget(groups: readonly ReportGroup[], target: number): string[] {
-  const goal = `${formatPercent(target)} test accuracy`;
+  const goal = `${formatTarget(target)} test accuracy`;
   const first = fastest(groups);
   if (first === null) return [`${groups.length === 1 ? 'The run did not reach' : 'No run reached'} ${goal}.`];
   const seconds = formatSeconds(first.summary.targetSeconds);

@@ -60,10 +60,10 @@ function titleOf(groups: readonly ReportGroup[]): string {
 function renderCurves(groups: readonly ReportGroup[], targetAccuracy: number | null): Html {
   const isEvaluated = groups.some((group) => group.runs.some((run) => run.evaluations.length > 0));
   if (!isEvaluated) return html`<p class="note">No evaluation was made: there is no curve to show.</p>`;
-  return html`<section aria-labelledby="accuracy-heading"><h2 id="accuracy-heading">Test accuracy against time</h2>
+  return html`<section class="chart" aria-labelledby="accuracy-heading"><h2 id="accuracy-heading">Test accuracy against time</h2>
 ${renderAccuracyChart(groups, targetAccuracy)}
 </section>
-<section aria-labelledby="loss-heading"><h2 id="loss-heading">Test loss against time</h2>
+<section class="chart" aria-labelledby="loss-heading"><h2 id="loss-heading">Test loss against time</h2>
 ${renderLossChart(groups)}
 ${renderValues(groups)}
 </section>`;

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { medianOf } from '../observe/median.js';
+import { createSummary } from '../observe/summary.js';
+import { readResult } from './reading.js';
+import type { ReportGroup } from './report-input.js';
+
+interface Row {
+  readonly label: string;
+  readonly targetSeconds: number | null;
+  readonly testAccuracy?: number | null;
+  readonly idleShare?: number;
+}
+
+function groups(rows: readonly Row[]): ReportGroup[] {
+  return rows.map(({ label, targetSeconds, testAccuracy = 0.97, idleShare = 0.1 }) => {
+    const empty = createSummary({
+      strategy: label,
+      workers: 4,
+      groupSize: 2,
+      weights: null,
+      seed: 1,
+      targetAccuracy: 0.95,
+      out: null,
+    }).result();
+    const summary = { ...empty, targetSeconds, testAccuracy, idleShare };
+    const run = { label, summary, evaluations: [], workerTimes: [] };
+    return { label, summary: medianOf([summary]), runs: [run], typical: run };
+  });
+}
+
+describe('readResult', () => {
+  it.each<[string, readonly Row[], readonly RegExp[]]>([
+    [
+      'a gain',
+      [
+        { label: 'partial-reduce', targetSeconds: 10 },
+        { label: 'all-reduce', targetSeconds: 25, testAccuracy: 0.972, idleShare: 0.55 },
+      ],
+      [
+        /^partial-reduce reached 95% test accuracy after 10\.0 s, 2\.50 times as fast as all-reduce \(25\.0 s\)\./,
+        /partial-reduce spent 10% of their time waiting for others, those of all-reduce 55%\./,
+        /the gain would be 3\.25 times/,
+        /97\.00% to 97\.20%/,
+      ],
+    ],
+    [
+      'no gain',
+      [
+        { label: 'partial-reduce', targetSeconds: 30 },
+        { label: 'all-reduce', targetSeconds: 25 },
+      ],
+      [/^all-reduce was the first to reach 95% test accuracy, after 25\.0 s: nothing was gained/, /All final models/],
+    ],
+    [
+      'a baseline that did not arrive',
+      [
+        { label: 'partial-reduce', targetSeconds: 30 },
+        { label: 'all-reduce', targetSeconds: null },
+      ],
+      [/^partial-reduce reached 95% test accuracy after 30\.0 s\. all-reduce did not reach it\./],
+    ],
+    [
+      'nobody arriving',
+      [
+        { label: 'partial-reduce', targetSeconds: null },
+        { label: 'all-reduce', targetSeconds: null },
+      ],
+      [/^No run reached 95% test accuracy\./],
+    ],
+    [
+      'a comparison without all-reduce',
+      [
+        { label: 'a', targetSeconds: 3 },
+        { label: 'b', targetSeconds: null },
+        { label: 'c', targetSeconds: null },
+      ],
+      [/^a was the first to reach 95% test accuracy, after 3\.0 s\. b and c did not reach it\./],
+    ],
+    [
+      'one run',
+      [{ label: 'a', targetSeconds: 3 }],
+      [/^The run reached 95% .* 3\.0 s\. Its workers spent 10%/, /The final model has/],
+    ],
+    ['one run that missed', [{ label: 'a', targetSeconds: null }], [/^The run did not reach 95% test accuracy\./]],
+    ['no evaluation', [{ label: 'a', targetSeconds: null, testAccuracy: null }], [/No model was evaluated\./]],
+  ])('tells of %s', (_, rows, expected) => {
+    const text = readResult({ groups: groups(rows), targetAccuracy: 0.95, idealSpeedUp: 3.25 });
+    for (const pattern of expected) expect(text).toMatch(pattern);
+  });
+
+  it('says nothing of a target that nobody set', () => {
+    const text = readResult({
+      groups: groups([{ label: 'a', targetSeconds: null }]),
+      targetAccuracy: null,
+      idealSpeedUp: null,
+    });
+    expect(text).toBe(
+      'Its workers spent 10% of their time waiting for others. The final model has a test accuracy of 97.00%.',
+    );
+  });
+});

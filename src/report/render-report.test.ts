@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { workerId } from '../base/ids.js';
+import { type RunSummary, secondsToTarget } from '../observe/summary.js';
+import { describeEnvironment } from './environment.js';
+import { renderReport } from './render-report.js';
+import type { ReportRun } from './report-input.js';
+
+interface Sample {
+  readonly label: string;
+  readonly strategy?: string;
+  /** Test accuracies, one a second. */
+  readonly accuracies?: readonly number[];
+  readonly summary?: Partial<RunSummary>;
+}
+
+function sampleRun({
+  label,
+  strategy = 'partial-reduce',
+  accuracies = [0.8, 0.9, 0.95],
+  summary = {},
+}: Sample): ReportRun {
+  const evaluations = accuracies.map((accuracy, index) => ({
+    timeMs: 1000 * (index + 1),
+    samples: 100 * (index + 1),
+    accuracy,
+    loss: 1 - accuracy,
+  }));
+  const targetAccuracy = summary.targetAccuracy === undefined ? 0.9 : summary.targetAccuracy;
+  return {
+    label,
+    evaluations,
+    workerTimes: [
+      { worker: workerId(0), steps: 10, samples: 100, computeMs: 600, waitMs: 300, reduceMs: 100 },
+      { worker: workerId(1), steps: 5, samples: 50, computeMs: 1000, waitMs: 0, reduceMs: 0 },
+    ],
+    summary: {
+      strategy,
+      workers: 2,
+      groupSize: 2,
+      weights: null,
+      seed: 1,
+      targetAccuracy,
+      out: null,
+      wallSeconds: accuracies.length,
+      targetSeconds: secondsToTarget(evaluations, targetAccuracy),
+      updates: 10,
+      localSteps: 15,
+      samples: 150,
+      testAccuracy: accuracies.at(-1) ?? null,
+      testLoss: 0.05,
+      idleShare: 0.15,
+      reduceShare: 0.05,
+      stepsPerWorker: [10, 5],
+      groups: 10,
+      rho: 0,
+      maxGroupsToConnect: 1,
+      holdShare: 0,
+      bytesSent: 1000,
+      faults: {},
+      ...summary,
+    },
+  };
+}
+
+/** Opening tags without their closing ones, and the other way round. */
+function unbalancedTags(page: string): string[] {
+  const open: string[] = [];
+  const wrong: string[] = [];
+  const voidTags = new Set(['meta', 'br']);
+  for (const [, close, name = '', selfClosed] of page.matchAll(/<(\/?)([a-zA-Z][\w-]*)(?:"[^"]*"|[^">])*?(\/?)>/g)) {
+    if (selfClosed === '/' || voidTags.has(name)) continue;
+    if (close === '') open.push(name);
+    else if (open.pop() !== name) wrong.push(name);
+  }
+  return [...wrong, ...open];
+}
+
+const comparison = [
+  sampleRun({ label: 'partial-reduce:dynamic' }),
+  sampleRun({ label: 'all-reduce', strategy: 'all-reduce', accuracies: [0.5, 0.7, 0.8, 0.85, 0.95] }),
+];
+
+describe('renderReport', () => {
+  it.each<[string, readonly ReportRun[]]>([
+    ['one run', [sampleRun({ label: 'alone' })]],
+    ['a comparison', comparison],
+    ['repeats', [...comparison, ...comparison]],
+    ['a run without evaluations', [sampleRun({ label: 'blind', accuracies: [] })]],
+    ['a run with one evaluation', [sampleRun({ label: 'short', accuracies: [0.3] })]],
+    ['a flat curve', [sampleRun({ label: 'flat', accuracies: [1, 1, 1] })]],
+  ])('gives a whole page for %s', (_, runs) => {
+    const page = renderReport({ runs });
+    expect(unbalancedTags(page)).toEqual([]);
+    for (const { label } of runs) expect(page).toContain(`<th scope="row" class="nowrap">${label}</th>`);
+    expect(page).not.toMatch(/NaN|Infinity|undefined|\[object/);
+    // Placeholders of colours, were they to remain
+    expect(page).not.toMatch(/#[ab]0000\d/);
+  });
+
+  it('needs no script and nothing from elsewhere', () => {
+    const page = renderReport({ runs: comparison });
+    expect(page).not.toMatch(/<script|<link|<img|@import|url\((?!#)|\son\w+=|href="(?!#)|src="/i);
+    expect(page.match(/https?:\/\/[^\s"<]+/g)?.filter((url) => url !== 'http://www.w3.org/2000/svg')).toEqual([]);
+  });
+
+  it('draws every run in both charts, with texts for screen readers', () => {
+    const page = renderReport({ runs: comparison });
+    const charts = page.match(/<svg viewBox="0 0 900[\s\S]*?<\/svg>/g) ?? [];
+    expect(charts.length).toBe(2);
+    for (const chart of charts) {
+      expect(chart).toMatch(/role="img" aria-labelledby="(\w+)-title \1-description"/);
+      expect(chart).toMatch(/<title id="\w+-title">[^<]+<\/title><desc id="\w+-description">[^<]+<\/desc>/);
+      for (const colour of [0, 1]) expect(chart).toContain(`stroke="var(--series-${colour})"`);
+    }
+    expect(charts[0]).toContain('target 90%');
+  });
+
+  it('escapes every text that it is given', () => {
+    const evil = `<img src=x onerror="alert('1')">&`;
+    const page = renderReport({
+      title: evil,
+      runs: [sampleRun({ label: evil, strategy: evil }), sampleRun({ label: `${evil}2`, strategy: 'all-reduce' })],
+      settings: [{ name: evil, value: evil }],
+      environment: [{ name: evil, value: evil }],
+    });
+    expect(page).not.toContain('<img');
+    expect(page).not.toContain(`alert('1')`);
+    expect(page).toContain('&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;');
+    expect(unbalancedTags(page)).toEqual([]);
+  });
+
+  it('shows the medians of repeats in one row', () => {
+    const repeats = [3, 1, 2].map((seconds) =>
+      sampleRun({ label: 'repeated', summary: { targetSeconds: seconds, wallSeconds: 10 * seconds } }),
+    );
+    const page = renderReport({ runs: repeats });
+    expect(page.match(/<th scope="row" class="nowrap">repeated<\/th>/g)?.length).toBe(1);
+    expect(page).toContain('2.0 s</td>');
+    expect(page).toContain('20.0 s</td>');
+    expect(page).toContain('All numbers are medians of 3 runs.');
+  });
+
+  it('leaves the target out where there is none', () => {
+    const page = renderReport({
+      runs: comparison.map((run) => ({ ...run, summary: { ...run.summary, targetSeconds: null } })),
+      targetAccuracy: null,
+    });
+    expect(page).not.toContain('Time to');
+    expect(page).not.toContain('Speed-up');
+    expect(page).not.toContain('target ');
+  });
+
+  it('shows settings, reference time, environment and faults', () => {
+    const page = renderReport({
+      runs: [sampleRun({ label: 'alone', summary: { faults: { death: 2 } } })],
+      settings: [{ name: 'Batch', value: 64 }],
+      referenceMs: 12.345,
+      environment: describeEnvironment('1.2.3'),
+    });
+    for (const text of ['Batch', '64', '12.3 ms', '1.2.3', process.version, 'faults of kind death: 2']) {
+      expect(page).toContain(text);
+    }
+  });
+
+  it('asserts that there is a run', () => {
+    expect(() => renderReport({ runs: [] })).toThrow('a report needs a run');
+  });
+});
