@@ -2,6 +2,7 @@
  * The record of a run, in its directory: config.json (what was asked for), events.jsonl (all that happened, one
  * `RunEvent` a line) and metrics.jsonl (the curves: evaluations and values that workers logged).
  */
+import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,8 +47,8 @@ export interface RunRecord {
 export async function createRunRecord({ directory, config }: RunRecordOptions): Promise<RunRecord> {
   const claimed = await claimRunDirectory(directory);
   await writeJsonFile(claimed.file(RECORD_FILES.config), config);
-  const events = openLines(claimed.file(RECORD_FILES.events));
-  const metrics = openLines(claimed.file(RECORD_FILES.metrics));
+  const events = await openLines(claimed.file(RECORD_FILES.events));
+  const metrics = await openLines(claimed.file(RECORD_FILES.metrics));
 
   async function close(): Promise<void> {
     const failures = [await events.close(), await metrics.close()];
@@ -94,8 +95,15 @@ interface Lines {
   close(): Promise<string | null>;
 }
 
-function openLines(path: string): Lines {
+async function openLines(path: string): Promise<Lines> {
   const stream: WriteStream = createWriteStream(path, { flags: 'wx' });
+  try {
+    await once(stream, 'open');
+  } catch (error) {
+    throw new PreduceError('out-dir-unusable', `expected to write ${path}, got "${messageOf(error)}"`, {
+      cause: error,
+    });
+  }
   let failure: string | null = null;
   let dropped = 0;
   stream.on('error', (error) => {
