@@ -3,8 +3,10 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PreduceError } from '../base/errors.js';
 import { claimRunDirectory } from '../observe/run-directory.js';
 import { medianOf, type MedianSummary } from '../observe/median.js';
+import { describeEnvironment } from '../report/environment.js';
 import { renderReport } from '../report/render-report.js';
 import { reportRun } from './report-run.js';
 import { type RunResult, timeStamp } from './run-output.js';
@@ -32,6 +34,7 @@ export interface ComparisonResult extends ComparisonFacts {
 
 export interface ComparisonOutput {
   readonly directory: string;
+  /** Writes medians and report. Throws `aborted` where there is no result at all. */
   finish(
     results: readonly { readonly label: string; readonly result: RunResult }[],
     facts: ComparisonFacts,
@@ -47,6 +50,9 @@ export async function createComparisonOutput(options: {
   return {
     directory: claimed.path,
     async finish(results, facts) {
+      if (results.length === 0) {
+        throw new PreduceError('aborted', 'interrupted before the first run had started: nothing was compared');
+      }
       const labels = [...new Set(results.map((entry) => entry.label))];
       const entries = labels.map((label): ComparisonEntry => {
         const own = results.flatMap((entry) => (entry.label === label ? [entry.result] : []));
@@ -56,7 +62,13 @@ export async function createComparisonOutput(options: {
         claimed.file('compare.json'),
         `${JSON.stringify({ ...facts, entries: entries.map((entry) => entry.summary) }, null, 2)}\n`,
       );
-      await writeFile(reportFile, renderReport({ runs: results.map(({ result }) => reportRun(result)), ...facts }));
+      const page = renderReport({
+        runs: results.map(({ result }) => reportRun(result)),
+        ...facts,
+        settings: results[0]?.result.settings ?? [],
+        environment: describeEnvironment(),
+      });
+      await writeFile(reportFile, page);
       return { ...facts, entries, directory: claimed.path, reportFile };
     },
   };

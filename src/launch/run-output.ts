@@ -10,9 +10,11 @@ import type { RunEvent } from '../observe/run-events.js';
 import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
 import { createSummary, type EvaluationPoint, type RunSummary } from '../observe/summary.js';
 import type { WorkerTime } from '../observe/worker-time.js';
+import { describeEnvironment } from '../report/environment.js';
 import { renderReport } from '../report/render-report.js';
+import type { ReportFact } from '../report/report-input.js';
 import type { ResolvedRun } from './run-options.js';
-import { reportRun } from './report-run.js';
+import { reportRun, reportSettings } from './report-run.js';
 
 export interface RunResult {
   readonly label: string;
@@ -21,6 +23,8 @@ export interface RunResult {
   readonly workerTimes: readonly WorkerTime[];
   /** Steps that took longer than the emulated device allows, as a share of all steps; null where none is emulated. */
   readonly overrunShare: number | null;
+  /** What was asked for, as reports show it. */
+  readonly settings: readonly ReportFact[];
   /** Absolute path of the run directory. */
   readonly directory: string;
   readonly modelFile: string;
@@ -94,6 +98,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
       evaluations: summary.evaluations(),
       workerTimes: summary.workerTimes(),
       overrunShare: final.training.referenceMs === null || steps === 0 ? null : overruns / steps,
+      settings: reportSettings(final),
       directory: record.directory,
       modelFile,
       reportFile,
@@ -101,7 +106,14 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     };
     await record.writeJson(RECORD_FILES.config, { label, core, training: final.training, targetAccuracy });
     await record.writeJson(RECORD_FILES.summary, result.summary);
-    await writeFile(reportFile, renderReport({ runs: [reportRun(result, final)] }));
+    const page = renderReport({
+      runs: [reportRun(result)],
+      targetAccuracy,
+      referenceMs: final.training.referenceMs,
+      settings: result.settings,
+      environment: describeEnvironment(),
+    });
+    await writeFile(reportFile, page);
     return result;
   }
 

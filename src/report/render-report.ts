@@ -4,10 +4,11 @@
 import { assert } from '../base/assert.js';
 import { renderComparisonTable } from './comparison-table.js';
 import { renderAccuracyChart, renderLossChart, renderValues } from './curves.js';
+import { formatPercent } from './format.js';
 import { type Html, html, trustedHtml } from './html.js';
 import { PAGE_STYLE } from './page-style.js';
 import { readResult } from './reading.js';
-import { groupRuns, type ReportFact, type ReportGroup, type ReportInput } from './report-input.js';
+import { groupRuns, type ReportFact, type ReportGroup, type ReportInput, type ReportRun } from './report-input.js';
 import { renderTimeShares } from './time-shares.js';
 
 /** Nothing may be fetched, whatever a label manages to say. */
@@ -85,11 +86,19 @@ function settingsOf(input: ReportInput, groups: readonly ReportGroup[]): readonl
       summary.maxGroupsToConnect === null
         ? null
         : `at most ${summary.maxGroupsToConnect} groups to connect all workers`,
+      overrunOf(runs),
       ...Object.entries(summary.faults).map(([kind, count]) => `faults of kind ${kind}: ${count}`),
     ];
     facts.push({ name: label, value: details.filter((detail) => detail !== null).join(', ') });
   }
   return facts;
+}
+
+/** How far the emulation can be believed: the worst of the repeats. */
+function overrunOf(runs: readonly ReportRun[]): string | null {
+  const known = runs.flatMap(({ overrunShare }) => (overrunShare == null ? [] : [overrunShare]));
+  if (known.length === 0) return null;
+  return `${formatPercent(Math.max(...known))} of the steps took longer than the emulated device allows`;
 }
 
 function renderFacts(id: string, heading: string, facts: readonly ReportFact[]): Html | null {

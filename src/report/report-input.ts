@@ -18,6 +18,8 @@ export interface ReportRun {
   /** In the order of time. */
   readonly evaluations: readonly EvaluationPoint[];
   readonly workerTimes: readonly WorkerTime[];
+  /** Share of the steps that took longer than the emulated device would have; null (default): none is emulated. */
+  readonly overrunShare?: number | null;
 }
 
 export interface ReportInput {
