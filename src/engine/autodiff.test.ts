@@ -64,7 +64,7 @@ describe('buildTrainingGraph', () => {
 
   it('refuses a parameter that the loss does not depend on', () => {
     const graph = smallModel();
-    graph.parameter('spare', [2], constant(0));
+    graph.addParameter('spare', [2], constant(0));
     expect(() => buildTrainingGraph(graph)).toThrow('a path from spare to the loss');
   });
 

@@ -8,17 +8,21 @@ const options = { inputShape: [2], classCount: 2 };
 describe('createGraph', () => {
   it('refuses two parameters of one name', () => {
     const graph = createGraph(options);
-    graph.parameter('weight', [1], constant(0));
-    expect(() => graph.parameter('weight', [1], constant(0))).toThrow('one tensor named weight');
+    graph.addParameter('weight', [1], constant(0));
+    expect(() => graph.addParameter('weight', [1], constant(0))).toThrow('one tensor named weight');
   });
 
   it.each([[[0]], [[2, -1]], [[1.5]], [[Number.NaN]]])('refuses a parameter of shape %j', (shape) => {
-    expect(() => createGraph(options).parameter('weight', shape, constant(0))).toThrow('dimensions of at least 1');
+    expect(() => createGraph(options).addParameter('weight', shape, constant(0))).toThrow('dimensions of at least 1');
+  });
+
+  it.each([0, 1.5, Number.NaN])('refuses a mask that keeps a share of %d', (share) => {
+    expect(() => createGraph(options).addMask([2], share)).toThrow('keeps a share in (0, 1]');
   });
 
   it('knows which values have a parameter upstream', () => {
     const graph = createGraph(options);
-    const weight = graph.parameter('weight', [2], constant(0));
+    const weight = graph.addParameter('weight', [2], constant(0));
     expect(relu(graph, graph.input).needsGradient).toBe(false);
     expect(relu(graph, relu(graph, weight)).needsGradient).toBe(true);
   });

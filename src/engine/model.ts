@@ -10,6 +10,8 @@ export interface Batch {
   /** Shape [count]: class numbers. */
   readonly labels: Int32Array;
   readonly count: number;
+  /** Decides what the batch draws at random (dropout). Default: the number of gradients that the model computed. */
+  readonly seed?: number;
 }
 
 export interface Gradient {
@@ -32,9 +34,13 @@ export interface Model {
   readonly layout: Layout;
   /** All parameters, in an ordinary ArrayBuffer. */
   readonly parameters: Float32Array;
-  /** Throws `engine-failed`. */
+  /** Names and shapes of the tensors that lie one after another in `auxiliary`; empty for many models. */
+  readonly auxiliaryLayout: Layout;
+  /** Running statistics and the like, in an ordinary ArrayBuffer: read by `evaluate`, updated by `gradient`. */
+  readonly auxiliary: Float32Array;
+  /** Throws `bad-data` and `engine-failed`; nothing has changed then. */
   gradient(batch: Batch): Promise<Gradient>;
-  /** Throws `engine-failed`. */
+  /** Throws `bad-data` and `engine-failed`. */
   evaluate(batch: Batch): Promise<Evaluation>;
   /** Frees the sessions; the model cannot be used afterwards. */
   release(): Promise<void>;

@@ -1,12 +1,15 @@
 /**
  * A `Model` that trains a graph with ONNX Runtime on one flat float32 vector: each parameter is a view of it, and the
- * runtime writes each gradient into a view of a second such vector. Nothing is copied.
+ * runtime writes each gradient into a view of a second such vector. Nothing is copied but the auxiliary tensors,
+ * which are small and change only once a batch has succeeded.
  */
 import { assert } from '../base/assert.js';
-import { PreduceError } from '../base/errors.js';
 import { createRandom } from '../base/random.js';
 import { buildEvaluationGraph, buildTrainingGraph, CORRECT_OUTPUT, gradientOutput, LOSS_OUTPUT } from './autodiff.js';
-import type { Graph } from './graph.js';
+import { checkBatch } from './check-batch.js';
+import { byName, type FlatTensor, layoutOf, totalLength, viewsOf } from './flat-views.js';
+import { type Graph, updateName } from './graph.js';
+import { drawMasks } from './masks.js';
 import type { Batch, Model } from './model.js';
 import {
   createSession,
@@ -23,53 +26,19 @@ export interface ModelOptions extends SessionOptions {
   readonly seed: number;
 }
 
-/** One view per parameter of `flat`, in order; `name` makes the key. */
-function viewsOf(graph: Graph, flat: Float32Array, name: (parameter: string) => string): Record<string, TensorView> {
-  const views: Record<string, TensorView> = {};
-  let offset = 0;
-  for (const parameter of graph.parameters) {
-    const length = elementCount(parameter.shape);
-    views[name(parameter.name)] = { data: flat.subarray(offset, offset + length), shape: parameter.shape };
-    offset += length;
-  }
-  return views;
-}
-
-function initialize(graph: Graph, parameters: TensorViews, seed: number): void {
+function initialize(tensors: readonly FlatTensor[], views: readonly TensorView[], seed: number): void {
   const random = createRandom(seed);
-  graph.parameters.forEach((parameter, i) => {
-    parameter.initialize(parameters[parameter.name]?.data as Float32Array, random.fork(i));
-  });
-}
-
-function checkBatch(batch: Batch, sampleLength: number, classCount: number): void {
-  const { inputs, labels, count } = batch;
-  if (!Number.isSafeInteger(count) || count < 1) {
-    throw new PreduceError('bad-data', `expected a batch of at least one sample, got ${count}`);
-  }
-  if (inputs.length !== count * sampleLength) {
-    throw new PreduceError(
-      'bad-data',
-      `expected ${count} samples of ${sampleLength} values (${count * sampleLength} in all), got ${inputs.length}`,
-    );
-  }
-  if (labels.length !== count) {
-    throw new PreduceError('bad-data', `expected ${count} labels, one per sample, got ${labels.length}`);
-  }
-  for (const [i, label] of labels.entries()) {
-    if (label >= 0 && label < classCount) continue;
-    throw new PreduceError('bad-data', `expected labels from 0 to ${classCount - 1}, got ${label} at sample ${i}`);
-  }
+  tensors.forEach((tensor, i) => tensor.initialize(views[i]?.data as Float32Array, random.fork(i)));
 }
 
 /** A session that is compiled at its first use. */
-interface OnceSession {
+interface LazySession {
   get(): Promise<Session>;
   /** Frees the session if there is one, and refuses to make one from then on. */
   release(): Promise<void>;
 }
 
-function once(compile: () => Promise<Session>): OnceSession {
+function createLazySession(compile: () => Promise<Session>): LazySession {
   let session: Promise<Session> | null = null;
   let released = false;
   return {
@@ -87,53 +56,67 @@ function once(compile: () => Promise<Session>): OnceSession {
 }
 
 /**
- * Initialises the parameters of `graph` and makes it ready to run. Throws `engine-missing`. The model's calls also
- * throw `bad-data`, for a batch that does not fit. The size of a batch may change from call to call.
+ * Initialises the parameters of `graph` and makes it ready to run. Throws `engine-missing`. The size of a batch may
+ * change from call to call.
  */
 export async function createModel(graph: Graph, options: ModelOptions): Promise<Model> {
-  const length = graph.parameters.reduce((sum, { shape }) => sum + elementCount(shape), 0);
-  const parameters = new Float32Array(length);
-  const gradient = new Float32Array(length);
+  const runtime = await loadRuntime();
+  const parameters = new Float32Array(totalLength(graph.parameters));
+  const gradient = new Float32Array(parameters.length);
+  const auxiliary = new Float32Array(totalLength(graph.auxiliary));
+  const newAuxiliary = new Float32Array(auxiliary.length);
   const loss: TensorView = { data: new Float32Array(1), shape: [] };
   const correct: TensorView = { data: new Int32Array(1), shape: [] };
-  const parameterViews = viewsOf(graph, parameters, (name) => name);
-  const trainingOutputs = { [LOSS_OUTPUT]: loss, ...viewsOf(graph, gradient, gradientOutput) };
+
+  const parameterViews = viewsOf(graph.parameters, parameters);
+  const auxiliaryViews = viewsOf(graph.auxiliary, auxiliary);
+  initialize(graph.parameters, parameterViews, options.seed);
+  initialize(graph.auxiliary, auxiliaryViews, options.seed);
+  const state = { ...byName(graph.parameters, parameterViews), ...byName(graph.auxiliary, auxiliaryViews) };
+  const trainingOutputs = {
+    [LOSS_OUTPUT]: loss,
+    ...byName(graph.parameters, viewsOf(graph.parameters, gradient), ({ name }) => gradientOutput(name)),
+    ...byName(graph.auxiliary, viewsOf(graph.auxiliary, newAuxiliary), updateName),
+  };
   const evaluationOutputs = { [LOSS_OUTPUT]: loss, [CORRECT_OUTPUT]: correct };
-  const inputShape = graph.input.shape.slice(1);
-  const sampleLength = elementCount(inputShape);
+
+  // Compiled when first used: a worker may never evaluate, an evaluator never trains.
+  const training = createLazySession(() => createSession(buildTrainingGraph(graph), options, runtime));
+  const evaluation = createLazySession(() => createSession(buildEvaluationGraph(graph), options, runtime));
+  const sampleShape = graph.input.shape.slice(1) as number[];
+  const sampleLength = elementCount(sampleShape);
+  let gradients = 0;
   let busy = false;
 
-  initialize(graph, parameterViews, options.seed);
-  const runtime = await loadRuntime();
-  // Compiled when first used: a worker may never evaluate, an evaluator never trains.
-  const training = once(() => createSession(buildTrainingGraph(graph), options, runtime));
-  const evaluation = once(() => createSession(buildEvaluationGraph(graph), options, runtime));
-
-  async function run(session: OnceSession, batch: Batch, outputs: TensorViews): Promise<void> {
-    checkBatch(batch, sampleLength, graph.classCount);
+  async function run(lazy: LazySession, batch: Batch, masks: TensorViews, outputs: TensorViews): Promise<void> {
     assert(!busy, 'a model runs one batch at a time');
     busy = true;
-    const inputs = {
-      ...parameterViews,
-      [graph.input.name]: { data: batch.inputs, shape: [batch.count, ...(inputShape as number[])] },
-      [graph.labels.name]: { data: batch.labels, shape: [batch.count] },
-    };
     try {
-      await (await session.get()).run(inputs, outputs);
+      const session = await lazy.get();
+      const inputs = { data: batch.inputs, shape: [batch.count, ...sampleShape] };
+      const labels = { data: batch.labels, shape: [batch.count] };
+      await session.run({ ...state, ...masks, [graph.input.name]: inputs, [graph.labels.name]: labels }, outputs);
     } finally {
       busy = false;
     }
   }
 
   return {
-    layout: graph.parameters.map(({ name, shape }) => ({ name, shape: [...shape] })),
+    layout: layoutOf(graph.parameters),
     parameters,
+    auxiliaryLayout: layoutOf(graph.auxiliary),
+    auxiliary,
     async gradient(batch) {
-      await run(training, batch, trainingOutputs);
+      checkBatch(batch, sampleLength, graph.classCount);
+      const masks = drawMasks(graph.masks, batch.count, batch.seed ?? gradients);
+      await run(training, batch, masks, trainingOutputs);
+      auxiliary.set(newAuxiliary);
+      gradients += 1;
       return { loss: loss.data[0] as number, values: gradient };
     },
     async evaluate(batch) {
-      await run(evaluation, batch, evaluationOutputs);
+      checkBatch(batch, sampleLength, graph.classCount);
+      await run(evaluation, batch, {}, evaluationOutputs);
       return { loss: loss.data[0] as number, correct: correct.data[0] as number };
     },
     async release() {

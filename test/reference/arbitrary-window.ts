@@ -1,7 +1,7 @@
 /**
  * Random windows that fit, for property tests.
  */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { ReferenceWindow } from './window.js';
 
 export interface WindowLimits {

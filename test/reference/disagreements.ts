@@ -4,7 +4,7 @@
  */
 import { createRandom, type Random } from '../../src/base/random.js';
 import { buildTrainingGraph, gradientOutput, LOSS_OUTPUT } from '../../src/engine/autodiff.js';
-import { createGraph, type Graph, type Value } from '../../src/engine/graph.js';
+import { createGraph, type Graph, updateName, type Value } from '../../src/engine/graph.js';
 import { constant } from '../../src/engine/initializers.js';
 import { createSession, loadRuntime, type TensorView } from '../../src/engine/session.js';
 import { elementCount } from '../../src/engine/shape.js';
@@ -22,6 +22,8 @@ export interface OperationCase {
   /** For operations that read the labels. */
   readonly labels?: Int32Array;
   readonly classCount?: number;
+  /** The mask's elements, for an operation that reads one. */
+  readonly mask?: readonly number[];
 }
 
 const COEFFICIENTS = 'coefficients';
@@ -32,7 +34,7 @@ const DIFFERENCES_MAX = 30;
 
 /** loss = sum(y * coefficients): its gradient with respect to y is the coefficients, and to the coefficients y. */
 function appendDotProduct(graph: Graph, y: Value): void {
-  const coefficients = graph.parameter(COEFFICIENTS, y.shape as number[], constant(0));
+  const coefficients = graph.addParameter(COEFFICIENTS, y.shape as number[], constant(0));
   const loss = graph.operation('dot', [y, coefficients], [], (output) => ({
     forward(builder) {
       const product = builder.node('Mul', [y.name, coefficients.name]);
@@ -54,15 +56,23 @@ interface OperationRun {
 }
 
 async function runOperation(operation: OperationCase): Promise<OperationRun> {
-  const { xShape, build, seed = 1, draw, labels = new Int32Array(1), classCount = 1 } = operation;
+  const { xShape, build, seed = 1, draw, labels = new Int32Array(1), classCount = 1, mask } = operation;
   const random = createRandom(seed);
   const graph = createGraph({ inputShape: [1], classCount });
-  appendDotProduct(graph, build(graph, graph.parameter('x', xShape, constant(0))));
+  appendDotProduct(graph, build(graph, graph.addParameter('x', xShape, constant(0))));
   const feeds: Record<string, TensorView> = {
     input: { data: new Float32Array(labels.length), shape: [labels.length, 1] },
     labels: { data: labels, shape: [labels.length] },
   };
   const fetches: Record<string, TensorView> = { [LOSS_OUTPUT]: { data: new Float32Array(1), shape: [] } };
+  for (const auxiliary of graph.auxiliary) {
+    const { name, shape } = auxiliary;
+    feeds[name] = { data: new Float32Array(elementCount(shape)), shape };
+    fetches[updateName(auxiliary)] = { data: new Float32Array(elementCount(shape)), shape };
+  }
+  for (const { name, shape } of graph.masks) {
+    feeds[name] = { data: Float32Array.from(mask ?? []), shape: shape as number[] };
+  }
   for (const { name, shape } of graph.parameters) {
     const elements = { length: elementCount(shape) };
     feeds[name] = { data: Float32Array.from(elements, () => draw?.(random) ?? random.normal()), shape };

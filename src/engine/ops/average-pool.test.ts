@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryWindow } from '../../../test/reference/arbitrary-window.js';
 import { disagreements } from '../../../test/reference/disagreements.js';

@@ -34,8 +34,8 @@ export function conv(graph: Graph, x: Value, options: ConvOptions): Value {
   const perGroup = channels / groups;
   const weightShape = [outputs, perGroup, ...kernel];
   const fanIn = perGroup * kernel[0] * kernel[1];
-  const weight = graph.parameter(`${name}.weight`, weightShape, initializer(fanIn));
-  const bias = hasBias ? graph.parameter(`${name}.bias`, [outputs], constant(0)) : null;
+  const weight = graph.addParameter(`${name}.weight`, weightShape, initializer(fanIn));
+  const bias = hasBias ? graph.addParameter(`${name}.bias`, [outputs], constant(0)) : null;
   const operands = bias === null ? [x, weight] : [x, weight, bias];
   const shape = [window.batch, outputs, ...window.outputSize];
 

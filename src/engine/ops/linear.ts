@@ -25,8 +25,8 @@ export function linear(graph: Graph, x: Value, options: LinearOptions): Value {
     x.shape.length === 2 && batch !== undefined && typeof inputs === 'number',
     `${name} takes [batch, inputs], not ${formatShape(x.shape)} (flatten it first)`,
   );
-  const weight = graph.parameter(`${name}.weight`, [outputs, inputs], initializer(inputs));
-  const bias = hasBias ? graph.parameter(`${name}.bias`, [outputs], constant(0)) : null;
+  const weight = graph.addParameter(`${name}.weight`, [outputs, inputs], initializer(inputs));
+  const bias = hasBias ? graph.addParameter(`${name}.bias`, [outputs], constant(0)) : null;
   const operands = bias === null ? [x, weight] : [x, weight, bias];
 
   return graph.operation('linear', operands, [batch, outputs], (y) => ({

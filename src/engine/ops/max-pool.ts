@@ -16,8 +16,9 @@ export function maxPool(graph: Graph, x: Value, options: WindowOptions): Value {
   return graph.operation('max-pool', [x], [window.batch, window.channels, ...window.outputSize], (y) => {
     const places = `${y.name}/places`;
     return {
-      forward(builder) {
-        builder.nodeWithOutputs('MaxPool', [x.name], [y.name, places], attributes);
+      forward(builder, mode) {
+        const outputs = mode === 'training' ? [y.name, places] : [y.name];
+        builder.nodeWithOutputs('MaxPool', [x.name], outputs, attributes);
       },
       backward(builder, gradient) {
         const flat = builder.constant('int64', [-1]);
