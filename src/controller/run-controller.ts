@@ -87,7 +87,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
 
   type Unstamped<T> = T extends unknown ? Omit<T, 'timeMs'> : never;
   function tell(event: Unstamped<RunEvent>, timeMs = clockMs()): void {
-    options.onEvent?.({ ...event, timeMs } as RunEvent);
+    options.onEvent?.({ ...event, timeMs });
   }
 
   function peersOf(workers: readonly WorkerId[]): Peer[] {
@@ -191,7 +191,8 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
 
   function onRunEnded(effect: Extract<Effect, { type: 'runEnded' }>): void {
     const { reason, holders, progress } = effect;
-    const { rho, maxGroupsToConnect, holdMs, holdsExpired } = core.view();
+    const { maxGroupsToConnect, holdMs, holdsExpired } = core.view();
+    const rho = core.rho();
     const timeMs = clockMs();
     tell({ type: 'runEnded', reason, holders, ...progress, rho, maxGroupsToConnect, holdMs, holdsExpired }, timeMs);
     void evaluations.requestFinal({ progress, workers: holders, timeMs }).then(() => {

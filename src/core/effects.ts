@@ -39,7 +39,12 @@ export type Effect =
   /** It broke the protocol: close its connection with this message. */
   | ({ readonly type: 'violation'; readonly message: string } & Life)
   /** Global progress passed an evaluation mark: evaluate the mean of these workers' replicas. */
-  | { readonly type: 'evaluate'; readonly mark: number; readonly progress: Progress; readonly workers: readonly WorkerId[] }
+  | {
+      readonly type: 'evaluate';
+      readonly mark: number;
+      readonly progress: Progress;
+      readonly workers: readonly WorkerId[];
+    }
   /** The final average is held by `holders` (empty: no worker was left to hold one). The last effect of a run. */
   | {
       readonly type: 'runEnded';

@@ -10,7 +10,7 @@ import {
   type StrategyName,
   type WeightRule,
 } from '../core/config.js';
-import { validateCoreConfig } from '../core/controller.js';
+import { validateCoreConfig } from '../core/validate-config.js';
 import type { TrainingConfig } from '../training/config.js';
 import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import { findWorkload, type Workload } from '../training/workload.js';

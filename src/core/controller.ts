@@ -1,0 +1,157 @@
+/**
+ * The controller's state machine: events in, effects out; no sockets, timers or clocks (algorithms.md 3). Production, the
+ * simulator and the property tests run this same code; the same events give the same effects.
+ */
+import { assert } from '../base/assert.js';
+import type { CoreConfig } from './config.js';
+import type { Effect } from './effects.js';
+import {
+  beginFinish,
+  checkProgress,
+  endWhenIdle,
+  giveLeases,
+  onFinalGroupClosed,
+  onFinished,
+  onLeaseRequested,
+} from './ending.js';
+import type { ControllerEvent, WorkerEvent } from './events.js';
+import { closeGroups, formStepGroups, holdDeadlineMs, onAborted, onDone, onReady } from './groups.js';
+import type { Member } from './member.js';
+import {
+  countWorkers,
+  expelViolator,
+  expireSuspects,
+  findLife,
+  letLeaversGo,
+  onJoined,
+  onResumed,
+  onSuspected,
+  onSynced,
+  onTransferFailed,
+  removeDead,
+  startComputing,
+  startTransfers,
+  suspectDeadlineMs,
+} from './membership.js';
+import { createRunState, type RunState } from './run-state.js';
+import { validateCoreConfig } from './validate-config.js';
+import { type RunView, viewOf } from './view.js';
+
+export interface Controller {
+  /** Takes one event; time never runs backwards. Gives what is to be done, in this order. */
+  step(event: ControllerEvent): readonly Effect[];
+  /** When a `tick` is due if nothing happens before; null: never. */
+  nextDeadlineMs(): number | null;
+  view(): RunView;
+  /** rho of the last 1000 groups (algorithms.md 5), null without any. Costs a power iteration. */
+  rho(): number | null;
+}
+
+/** Throws `bad-config`. */
+export function createController(config: CoreConfig): Controller {
+  validateCoreConfig(config);
+  const state = createRunState(config);
+  return {
+    step(event) {
+      assert(event.nowMs >= state.nowMs, `time runs backwards: ${event.nowMs} after ${state.nowMs}`);
+      state.nowMs = event.nowMs;
+      state.effects = [];
+      if (state.ended) refuseLate(state, event);
+      else {
+        apply(state, event);
+        settle(state);
+      }
+      return state.effects;
+    },
+    nextDeadlineMs() {
+      if (state.ended) return null;
+      const deadlines = [suspectDeadlineMs(state), holdDeadlineMs(state)].filter((deadline) => deadline !== null);
+      return deadlines.length === 0 ? null : Math.min(...deadlines);
+    },
+    view: () => viewOf(state),
+    rho: () => state.history.rho(),
+  };
+}
+
+function refuseLate(state: RunState, event: ControllerEvent): void {
+  if (event.type !== 'joined') return;
+  state.effects.push({ type: 'refuse', ticket: event.ticket, reason: `the run is over: ${state.finishReason}` });
+}
+
+function apply(state: RunState, event: ControllerEvent): void {
+  switch (event.type) {
+    case 'tick':
+      return;
+    case 'stop':
+      return beginFinish(state, event.reason);
+    case 'joined':
+      return onJoined(state, event);
+    default: {
+      const member = findLife(state, event);
+      if (member === null) return;
+      const violation = applyToMember(state, member, event);
+      if (violation !== null) expelViolator(state, member, violation);
+    }
+  }
+}
+
+/** Gives what is wrong with the event, where it breaks the protocol. */
+function applyToMember(state: RunState, member: Member, event: WorkerEvent): string | null {
+  switch (event.type) {
+    case 'synced':
+      if (member.phase !== 'syncing') return `said that it holds the model while ${member.phase}`;
+      onSynced(state, member, event.k);
+      return null;
+    case 'transferFailed':
+      if (member.phase !== 'syncing') return `gave up fetching the model while ${member.phase}`;
+      onTransferFailed(state, member, event.reason);
+      return null;
+    case 'ready':
+      return onReady(state, member, event);
+    case 'done':
+    case 'aborted':
+      if (member.group?.id !== event.group) {
+        return `reported group ${event.group}, but its open group is ${member.group?.id ?? 'none'}`;
+      }
+      if (event.type === 'done') onDone(state, member);
+      else onAborted(state, member, event.reason);
+      return null;
+    case 'leaseRequested':
+      return onLeaseRequested(state, member, event.finished);
+    case 'finished':
+      return onFinished(state, member);
+    case 'leaving':
+      member.leaving = true;
+      state.active = null;
+      return null;
+    case 'suspected':
+      onSuspected(state, member, event.reason);
+      return null;
+    case 'resumed':
+      onResumed(state, member);
+      return null;
+    case 'lost':
+      removeDead(state, member, event.reason);
+      return null;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Does all that the event has made possible. The order matters: joiners come before the round that waits for them. */
+function settle(state: RunState): void {
+  expireSuspects(state);
+  closeGroups(state);
+  onFinalGroupClosed(state);
+  if (state.ended) return;
+  letLeaversGo(state);
+  checkProgress(state);
+  startTransfers(state);
+  startComputing(state);
+  giveLeases(state);
+  countWorkers(state);
+  formStepGroups(state);
+  // The drain may have let somebody go who only just joined.
+  letLeaversGo(state);
+  endWhenIdle(state);
+}

@@ -1,0 +1,92 @@
+/**
+ * Work and its end (algorithms.md 3.4 to 3.6): leases, evaluation marks, the drain, the final average.
+ */
+import type { LeaseId } from '../base/ids.js';
+import { formGroup } from './groups.js';
+import { isSynced, type Member } from './member.js';
+import { lifeOf } from './membership.js';
+import { enter, type RunState } from './run-state.js';
+
+/** Gives what is wrong with the request, where it breaks the protocol. */
+export function onLeaseRequested(state: RunState, member: Member, finished: LeaseId | null): string | null {
+  const { ledger } = state;
+  if (ledger === null) return 'asked for a lease, but this run has no data of its own: workers bring theirs';
+  if (member.phase !== 'computing') return `asked for a lease while ${member.phase}: expected between two steps`;
+  if (finished !== null && !ledger.finish(member.worker, finished)) {
+    return `said that it finished lease ${finished}, which it does not hold`;
+  }
+  if (ledger.holds(member.worker)) return 'asked for a lease while it holds one that is not finished';
+  enter(state, member, 'idle');
+  return null;
+}
+
+export function onFinished(state: RunState, member: Member): string | null {
+  if (member.phase !== 'computing' && member.phase !== 'idle') return `said that it finished while ${member.phase}`;
+  state.ledger?.giveBack(member.worker);
+  enter(state, member, 'finished');
+  return null;
+}
+
+export function giveLeases(state: RunState): void {
+  const { ledger } = state;
+  if (ledger === null || state.finishReason !== null) return;
+  for (const member of state.members.values()) {
+    if (member.phase !== 'idle' || member.leaving || member.suspectSinceMs !== null) continue;
+    const lease = ledger.take(member.worker);
+    if (lease === null) break;
+    enter(state, member, 'computing');
+    state.effects.push({ type: 'lease', ...lifeOf(member), lease, progress: state.progress });
+  }
+  if (state.started && ledger.complete) beginFinish(state, 'all data were processed');
+}
+
+/** No further steps: tells everybody. Those who do not hold the model yet are let go. */
+export function beginFinish(state: RunState, reason: string): void {
+  if (state.finishReason !== null) return;
+  state.finishReason = reason;
+  for (const member of state.members.values()) {
+    if (member.phase === 'finished') continue;
+    if (isSynced(member) && state.started) state.effects.push({ type: 'finish', ...lifeOf(member), reason });
+    else member.leaving = true;
+  }
+}
+
+export function checkProgress(state: RunState): void {
+  const { maxLocalSteps, evaluateEverySamples } = state.config;
+  const { samples, localSteps } = state.progress;
+  const mark = evaluateEverySamples === null ? 0 : Math.floor(samples / evaluateEverySamples);
+  if (mark > state.evaluationMark) {
+    state.evaluationMark = mark;
+    const workers = [...state.members.values()]
+      .filter((member) => isSynced(member) && member.suspectSinceMs === null)
+      .map((member) => member.worker);
+    state.effects.push({ type: 'evaluate', mark, progress: state.progress, workers });
+  }
+  if (maxLocalSteps !== null && localSteps >= maxLocalSteps) beginFinish(state, `${localSteps} local steps were taken`);
+}
+
+/** Ends the run when nobody can or wants to take another step: the final average of whoever is left, then the end. */
+export function endWhenIdle(state: RunState): void {
+  if (state.ended || (!state.started && state.finishReason === null)) return;
+  const synced = [...state.members.values()].filter(isSynced);
+  if (synced.length === 0) return end(state, []);
+  const isOver = synced.every((member) => member.phase === 'finished' && member.suspectSinceMs === null);
+  if (!isOver || state.openGroups.size > 0) return;
+  if (state.finishReason === null) beginFinish(state, 'every worker has finished');
+  const candidates = synced.map((member) => ({ member, k: member.k, finite: member.finite }));
+  formGroup(state, 'final', candidates, { rule: 'constant' });
+}
+
+/** The final average is held by all of the group, or has to be made again among the survivors. */
+export function onFinalGroupClosed(state: RunState): void {
+  const closed = state.effects.findLast((effect) => effect.type === 'groupClosed');
+  if (closed?.group.kind !== 'final' || closed.aborted) return;
+  end(state, closed.committed);
+}
+
+function end(state: RunState, holders: readonly Member['worker'][]): void {
+  state.ended = true;
+  const reason = state.finishReason ?? 'every worker has left or is dead';
+  state.finishReason = reason;
+  state.effects.push({ type: 'runEnded', reason, holders, progress: state.progress });
+}

@@ -1,0 +1,245 @@
+/**
+ * Groups from the first signal to the last report (algorithms.md 3.1 to 3.4): READY, forming, DONE, abort.
+ */
+import { assertPresent } from '../base/assert.js';
+import { groupId } from '../base/ids.js';
+import type { WeightRule } from './config.js';
+import type { WorkerEvent } from './events.js';
+import type { Group, GroupKind } from './group.js';
+import type { Signal } from './grouping/signal-queue.js';
+import { iterationMedianMs, type Member, recordIteration } from './member.js';
+import { activeWorkers, enqueue, enter, groupableSignals, type OpenGroup, type RunState } from './run-state.js';
+import type { GroupDecision } from './strategies/strategy.js';
+import { groupWeights } from './weights.js';
+
+const HOLD_LEAST_MS = 1000;
+const HOLD_ITERATIONS = 10;
+
+/** Takes a worker's signal. Gives what is wrong with it, where it breaks the protocol. */
+export function onReady(
+  state: RunState,
+  member: Member,
+  event: Extract<WorkerEvent, { type: 'ready' }>,
+): string | null {
+  const { k, samples, finite } = event;
+  if (member.phase !== 'computing')
+    return `READY while ${member.phase}: one is due after each "start" or finished group`;
+  if (k !== member.k + 1) return `READY with k ${k}: expected ${member.k + 1}, one more than its replica's`;
+  recordIteration(member, state.nowMs - member.phaseSinceMs);
+  member.localSteps += 1;
+  member.samples += samples;
+  member.finite = finite;
+  const { progress } = state;
+  state.progress = { samples: progress.samples + samples, localSteps: progress.localSteps + 1 };
+  member.counted = true;
+  enqueue(state, member, { worker: member.worker, k, finite, order: state.signalCount, sinceMs: state.nowMs });
+  state.signalCount += 1;
+  state.filter.heardFrom(member.worker);
+  return null;
+}
+
+/** The worker holds the group's average. */
+export function onDone(state: RunState, member: Member): void {
+  const { kMax, kind } = takeReported(state, member, 'committed');
+  member.k = kMax;
+  member.signal = null;
+  member.finite = true;
+  enter(state, member, kind === 'final' ? 'finished' : 'computing');
+}
+
+/** The worker holds its own vector from before: its signal goes back to its old place. */
+export function onAborted(state: RunState, member: Member, reason: string): void {
+  const { id, kind } = assertPresent(member.group, 'group');
+  takeReported(state, member, 'aborted');
+  if (kind === 'final') enter(state, member, 'finished');
+  else enqueue(state, member, assertPresent(member.signal, `the signal of worker ${member.worker}`));
+  const open = state.openGroups.get(id);
+  if (open !== undefined) abortGroup(state, open, `worker ${member.worker}: ${reason}`);
+}
+
+function takeReported(state: RunState, member: Member, outcome: 'committed' | 'aborted'): Group {
+  const group = assertPresent(member.group, `the group of worker ${member.worker}`);
+  member.group = null;
+  // A suspect that comes back may report after its group was closed without it.
+  const open = state.openGroups.get(group.id);
+  if (open !== undefined) {
+    open.pending.delete(member.worker);
+    if (outcome === 'committed') open.committed.add(member.worker);
+  }
+  return group;
+}
+
+/** A member is lost, be it done or not: the others must not wait for what it owes them. */
+export function abortGroupOf(state: RunState, member: Member, reason: string): void {
+  const open = member.openGroup === null ? undefined : state.openGroups.get(member.openGroup);
+  if (open !== undefined) abortGroup(state, open, reason);
+}
+
+function abortGroup(state: RunState, open: OpenGroup, reason: string): void {
+  if (open.aborted) return;
+  open.aborted = true;
+  const { group } = open;
+  state.filter.aborted(group.id);
+  state.history.aborted(group.id);
+  const members = group.members
+    .filter(({ worker, incarnation }) => open.pending.has(worker) && isLife(state, worker, incarnation))
+    .map(({ worker, incarnation }) => ({ worker, incarnation }));
+  if (members.length > 0) state.effects.push({ type: 'abortGroup', group: group.id, members, reason });
+}
+
+function isLife(state: RunState, worker: Member['worker'], incarnation: number): boolean {
+  return state.members.get(worker)?.incarnation === incarnation;
+}
+
+/** Closes every group that nobody is waited for any more. */
+export function closeGroups(state: RunState): void {
+  for (const [id, open] of state.openGroups) {
+    const { group, pending, committed, aborted } = open;
+    const awaited = group.members.some(({ worker, incarnation }) => {
+      const isAlive = isLife(state, worker, incarnation);
+      return isAlive && pending.has(worker) && state.members.get(worker)?.suspectSinceMs === null;
+    });
+    if (awaited) continue;
+    state.openGroups.delete(id);
+    for (const { worker, incarnation } of group.members) {
+      const member = state.members.get(worker);
+      if (member?.incarnation === incarnation) member.openGroup = null;
+    }
+    const held = group.members.map(({ worker }) => worker).filter((worker) => committed.has(worker));
+    state.effects.push({ type: 'groupClosed', group, committed: held, aborted });
+  }
+}
+
+export interface GroupCandidate {
+  readonly member: Member;
+  readonly k: number;
+  readonly finite: boolean;
+}
+
+/** Sends a group out. Sums run in the order of the candidates. */
+export function formGroup(
+  state: RunState,
+  kind: GroupKind,
+  candidates: readonly GroupCandidate[],
+  rule: WeightRule,
+): Group {
+  const weights = groupWeights(candidates, rule);
+  const group: Group = {
+    id: groupId(state.config.term, state.groupCount),
+    kind,
+    members: candidates.map(({ member, k }, i) => ({
+      worker: member.worker,
+      incarnation: member.incarnation,
+      k,
+      weight: assertPresent(weights[i], 'a weight per member'),
+    })),
+    kMax: Math.max(...candidates.map(({ k }) => k)),
+  };
+  state.groupCount += 1;
+  const workers = candidates.map(({ member }) => member.worker);
+  state.openGroups.set(group.id, { group, pending: new Set(workers), committed: new Set(), aborted: false });
+  for (const { member } of candidates) {
+    member.group = group;
+    member.openGroup = group.id;
+    enter(state, member, 'grouped');
+  }
+  state.effects.push({ type: 'formGroup', group, progress: state.progress });
+  return group;
+}
+
+/** Groups whoever the strategy says, until it says wait. */
+export function formStepGroups(state: RunState): void {
+  for (;;) {
+    const signals = groupableSignals(state);
+    if (signals.length === 0) return endHold(state);
+    const decision = decide(state, signals);
+    if ('alone' in decision) releaseAlone(state, decision.alone);
+    else if ('group' in decision) {
+      endHold(state);
+      formStepGroup(state, decision.group);
+    } else {
+      state.waitReason = decision.wait;
+      if (!decision.held) return endHold(state);
+      state.hold ??= { sinceMs: state.nowMs };
+      if (state.nowMs < state.hold.sinceMs + holdTimeoutMs(state)) return;
+      expireHold(state, signals);
+    }
+  }
+}
+
+/** While the run drains nobody waits for others, except in rounds, which are all there or not at all. */
+function decide(state: RunState, signals: readonly Signal[]): GroupDecision {
+  const { config, strategy, filter } = state;
+  const [first] = signals;
+  if (state.finishReason !== null && !strategy.synchronous) {
+    const group = signals.slice(0, config.groupSize);
+    return group.length < 2 && first !== undefined ? { alone: first } : { group };
+  }
+  const activeCount = activeWorkers(state).length;
+  return strategy.chooseGroup({ signals, activeCount, joinerCount: joinerCount(state), filter }, config);
+}
+
+function joinerCount(state: RunState): number {
+  let count = 0;
+  for (const { phase, counted, suspectSinceMs, leaving } of state.members.values()) {
+    const comes = phase === 'syncing' || (phase === 'computing' && !counted);
+    if (comes && suspectSinceMs === null && !leaving) count += 1;
+  }
+  return count;
+}
+
+function takeFromQueue(state: RunState, signal: Signal): Member {
+  state.queue.remove(signal.worker);
+  return assertPresent(state.members.get(signal.worker), `worker ${signal.worker}`);
+}
+
+function formStepGroup(state: RunState, signals: readonly Signal[]): void {
+  const candidates = signals.map((signal) => ({ ...signal, member: takeFromQueue(state, signal) }));
+  const group = formGroup(state, 'step', candidates, state.strategy.weights(state.config));
+  state.filter.formed(
+    group.id,
+    candidates.map(({ worker }) => worker),
+  );
+  if (state.finishReason === null) state.history.formed(group);
+}
+
+function releaseAlone(state: RunState, signal: Signal): void {
+  endHold(state);
+  const member = takeFromQueue(state, signal);
+  member.k = signal.k;
+  member.signal = null;
+  enter(state, member, 'computing');
+  const { worker, incarnation } = member;
+  state.effects.push({ type: 'release', worker, incarnation, k: signal.k, progress: state.progress });
+}
+
+function endHold(state: RunState): void {
+  if (state.hold !== null) state.holdMs += state.nowMs - state.hold.sinceMs;
+  state.hold = null;
+}
+
+/** A hold must never become a deadlock: the queue's first go together, those who did not come are ignored until they do. */
+function expireHold(state: RunState, signals: readonly Signal[]): void {
+  endHold(state);
+  state.holdsExpired += 1;
+  state.filter.holdExpired(signals.map((signal) => signal.worker));
+  const size = Math.min(state.config.groupSize, activeWorkers(state).length);
+  const message = `a hold for connectivity lasted ${holdTimeoutMs(state)} ms: grouping without the missing workers`;
+  state.effects.push({ type: 'log', level: 'warn', message });
+  formStepGroup(state, signals.slice(0, size));
+}
+
+function holdTimeoutMs(state: RunState): number {
+  const { holdTimeoutMs: fixed } = state.config;
+  if (fixed !== 'auto') return fixed;
+  const medians = activeWorkers(state).map((worker) => {
+    const member = state.members.get(worker);
+    return member === undefined ? 0 : (iterationMedianMs(member) ?? 0);
+  });
+  return Math.max(HOLD_LEAST_MS, HOLD_ITERATIONS * Math.max(0, ...medians));
+}
+
+/** When the present hold ends at the latest; null without one. */
+export function holdDeadlineMs(state: RunState): number | null {
+  return state.hold === null ? null : state.hold.sinceMs + holdTimeoutMs(state);
+}

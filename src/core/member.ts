@@ -1,0 +1,92 @@
+/**
+ * One life of one worker, as the controller knows it.
+ */
+import type { GroupId, WorkerId } from '../base/ids.js';
+import type { Group } from './group.js';
+import type { Signal } from './grouping/signal-queue.js';
+
+/**
+ * What a worker is doing.
+ * joining: waits for a donor. syncing: fetches the model (or makes it, as the run's first). waiting: holds it, the run has not
+ * started. computing: takes a local step. queued: READY. grouped: in a collective. idle: waits for a lease. finished: takes no
+ * further step, its replica rests for the final average.
+ */
+export type Phase = 'joining' | 'syncing' | 'waiting' | 'computing' | 'queued' | 'grouped' | 'idle' | 'finished';
+
+export interface Member {
+  readonly worker: WorkerId;
+  readonly incarnation: number;
+  phase: Phase;
+  k: number;
+  localSteps: number;
+  samples: number;
+  /** Whether its replica is finite, as of its last READY or average. */
+  finite: boolean;
+  /** Counts as active: from the start of the run, or from a joiner's first READY. */
+  counted: boolean;
+  /** Null: not suspect. */
+  suspectSinceMs: number | null;
+  leaving: boolean;
+  /** Who hands it the model, while it is syncing; null: nobody, it is the run's first. */
+  donor: WorkerId | null;
+  /** Donors that could not. */
+  readonly failedDonors: Set<WorkerId>;
+  transferFailures: number;
+  /** Its signal: in the queue, or in the group that it is in. */
+  signal: Signal | null;
+  /** The group whose outcome it has not reported. */
+  group: Group | null;
+  /** The group with it that is still open: even when it is done itself, the others may not be. */
+  openGroup: GroupId | null;
+  phaseSinceMs: number;
+  /** Lengths of its last iterations, in ms, newest last. */
+  readonly iterationsMs: number[];
+}
+
+const ITERATIONS_KEPT = 15;
+
+export function createMember(worker: WorkerId, incarnation: number, nowMs: number): Member {
+  return {
+    worker,
+    incarnation,
+    phase: 'joining',
+    k: 0,
+    localSteps: 0,
+    samples: 0,
+    finite: true,
+    counted: false,
+    suspectSinceMs: null,
+    leaving: false,
+    donor: null,
+    failedDonors: new Set(),
+    transferFailures: 0,
+    signal: null,
+    group: null,
+    openGroup: null,
+    phaseSinceMs: nowMs,
+    iterationsMs: [],
+  };
+}
+
+/** May still come to the queue, or is in it: who groups can wait for. */
+export function isActive(member: Member): boolean {
+  const { phase, counted, suspectSinceMs, leaving } = member;
+  const working = phase === 'computing' || phase === 'queued' || phase === 'grouped';
+  return working && counted && suspectSinceMs === null && !leaving;
+}
+
+/** Holds the run's model. */
+export function isSynced(member: Member): boolean {
+  return member.phase !== 'joining' && member.phase !== 'syncing';
+}
+
+export function recordIteration(member: Member, milliseconds: number): void {
+  member.iterationsMs.push(milliseconds);
+  if (member.iterationsMs.length > ITERATIONS_KEPT) member.iterationsMs.shift();
+}
+
+/** Median of its last iterations, in ms; null before the first. */
+export function iterationMedianMs(member: Member): number | null {
+  const sorted = member.iterationsMs.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? null;
+}

@@ -1,0 +1,12 @@
+/**
+ * Every strategy by name.
+ */
+import type { StrategyName } from '../config.js';
+import { allReduce } from './all-reduce.js';
+import { partialReduce } from './partial-reduce.js';
+import type { Strategy } from './strategy.js';
+
+export const strategies: Readonly<Record<StrategyName, Strategy>> = {
+  'partial-reduce': partialReduce,
+  'all-reduce': allReduce,
+};

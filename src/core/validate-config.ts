@@ -1,0 +1,57 @@
+/**
+ * Checks a run's configuration: one message that says what was expected, what came and what to do.
+ */
+import { PreduceError } from '../base/errors.js';
+import { unknownNameMessage } from '../base/nearest.js';
+import type { CoreConfig } from './config.js';
+import { strategies } from './strategies/strategies.js';
+
+function isWhole(value: number, least: number): boolean {
+  return Number.isSafeInteger(value) && value >= least;
+}
+
+/** Throws `bad-config`. */
+export function validateCoreConfig(config: CoreConfig): void {
+  for (const problem of problems(config)) throw new PreduceError('bad-config', problem);
+}
+
+function* problems(config: CoreConfig): Generator<string> {
+  const { groupSize, minWorkers, weights, livenessMs, holdTimeoutMs, connectivityGroups, strategy } = config;
+  if (!Object.hasOwn(strategies, strategy)) {
+    yield unknownNameMessage('strategy', strategy, Object.keys(strategies));
+  }
+  if (!isWhole(config.term, 1)) yield `term: expected a whole number from 1, got ${config.term}`;
+  if (!isWhole(groupSize, 2)) {
+    yield `group size: expected 2 or more, got ${groupSize}; a group of one would average with nobody`;
+  }
+  if (!isWhole(minWorkers, 1)) yield `workers to start with: expected 1 or more, got ${minWorkers}`;
+  if (weights.rule === 'dynamic' && !(weights.alpha > 0 && weights.alpha < 1)) {
+    yield `alpha: expected a number between 0 and 1 (both excluded), got ${weights.alpha}`;
+  }
+  if (!(livenessMs > 0)) yield `liveness: expected a time above 0, got ${livenessMs} ms`;
+  if (holdTimeoutMs !== 'auto' && !(holdTimeoutMs > 0)) {
+    yield `hold time-out: expected a time above 0 or "auto", got ${holdTimeoutMs} ms`;
+  }
+  if (connectivityGroups !== 'auto' && !isWhole(connectivityGroups, 1)) {
+    yield `connectivity groups: expected a whole number from 1, or "auto", got ${connectivityGroups}`;
+  }
+  if (config.maxLocalSteps !== null && !isWhole(config.maxLocalSteps, 1)) {
+    yield `steps: expected a whole number from 1, got ${config.maxLocalSteps}`;
+  }
+  if (config.evaluateEverySamples !== null && !isWhole(config.evaluateEverySamples, 1)) {
+    yield `samples between evaluations: expected a whole number from 1, got ${config.evaluateEverySamples}`;
+  }
+  yield* ledgerProblems(config);
+}
+
+function* ledgerProblems({ ledger }: CoreConfig): Generator<string> {
+  if (ledger === null) return;
+  const { sampleCount, batchSamples, leaseBatches, epochs } = ledger;
+  if (!isWhole(sampleCount, 1)) yield `training set: expected at least one sample, got ${sampleCount}`;
+  if (!isWhole(batchSamples, 1)) yield `batch size: expected a whole number from 1, got ${batchSamples}`;
+  if (batchSamples > sampleCount) {
+    yield `batch size: expected at most the ${sampleCount} samples of the training set, got ${batchSamples}`;
+  }
+  if (!isWhole(leaseBatches, 1)) yield `batches of a lease: expected a whole number from 1, got ${leaseBatches}`;
+  if (epochs !== null && !isWhole(epochs, 1)) yield `epochs: expected a whole number from 1, got ${epochs}`;
+}
