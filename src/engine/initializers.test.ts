@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../base/random.js';
-import { constant, heUniform, lecunUniform } from './initializers.js';
+import { constant, heUniform, lecunUniform, pytorchUniform } from './initializers.js';
 
 describe('initializers', () => {
   it.each([
     { name: 'heUniform', initialize: heUniform(50), variance: 2 / 50 },
     { name: 'lecunUniform', initialize: lecunUniform(50), variance: 1 / 50 },
+    { name: 'pytorchUniform', initialize: pytorchUniform(50), variance: 1 / 150 },
   ])('$name has mean 0 and variance $variance', ({ initialize, variance }) => {
     const values = new Float32Array(20_000);
     initialize(values, createRandom(1));

@@ -26,6 +26,14 @@ export function lecunUniform(fanIn: number): Initializer {
   return uniform(Math.sqrt(3 / fanIn));
 }
 
+/**
+ * Uniform with variance 1 / (3 fanIn): PyTorch's default for its linear and convolution layers. Smaller than He's, so
+ * that pooling by the maximum, which enlarges activations, does not give a model strong opinions before it has learnt.
+ */
+export function pytorchUniform(fanIn: number): Initializer {
+  return uniform(Math.sqrt(1 / fanIn));
+}
+
 export function constant(value: number): Initializer {
   return (values) => {
     values.fill(value);

@@ -3,7 +3,7 @@ import { createModel } from '../engine/onnx-model.js';
 import { elementCount } from '../engine/shape.js';
 import { models } from './registry.js';
 
-const PARAMETERS: Record<keyof typeof models, number> = { 'mnist-mlp': 535_818 };
+const PARAMETERS: Record<keyof typeof models, number> = { 'mnist-cnn': 421_642, 'mnist-mlp': 535_818 };
 
 describe('models', () => {
   it.each(Object.entries(models))('%s builds what its entry says, and starts at an even guess', async (name, entry) => {

@@ -2,6 +2,7 @@
  * Every built-in model by name.
  */
 import type { Graph } from '../engine/graph.js';
+import { mnistCnn } from './mnist-cnn.js';
 import { mnistMlp } from './mnist-mlp.js';
 
 export interface ModelEntry {
@@ -14,6 +15,7 @@ export interface ModelEntry {
 
 /** Names are stable: they stand in run records and checkpoints. */
 export const models = {
+  'mnist-cnn': { build: mnistCnn, inputShape: [1, 28, 28], classCount: 10 },
   'mnist-mlp': { build: mnistMlp, inputShape: [1, 28, 28], classCount: 10 },
 } as const satisfies Readonly<Record<string, ModelEntry>>;
 
