@@ -1,5 +1,6 @@
 /**
- * Frames over TCP.
+ * Frames over TCP. A connection that is closed ends with FIN, one that is destroyed with RST, so that the other end can tell
+ * the two apart.
  */
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { messageOf, PreduceError } from '../base/errors.js';
@@ -19,10 +20,65 @@ function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/**
+ * Hands on the frames that arrive. A frame that cannot be read, or that its receiver does not take, ends this connection
+ * and no other.
+ */
+function receiveFrames(
+  socket: Socket,
+  onFrame: (frame: Frame) => void,
+  destroy: (error: PreduceError) => void,
+): Pick<Connection, 'pause' | 'resume'> {
+  const decoder = createFrameDecoder();
+  let paused = false;
+  /** Frames of the last chunk that came behind the one at which the receiver paused. */
+  const held: Frame[] = [];
+
+  function guard(handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      if (!(error instanceof PreduceError)) throw error;
+      destroy(error);
+    }
+  }
+
+  function deliverHeld(): void {
+    while (!paused && !socket.destroyed) {
+      const frame = held.shift();
+      if (frame === undefined) {
+        socket.resume();
+        return;
+      }
+      guard(() => onFrame(frame));
+    }
+  }
+
+  socket.on('data', (chunk: Buffer) => {
+    guard(() =>
+      decoder.push(chunk, (frame) => {
+        if (socket.destroyed) return;
+        if (paused || held.length > 0) held.push({ ...frame, payload: frame.payload.slice() });
+        else onFrame(frame);
+      }),
+    );
+  });
+  return {
+    pause() {
+      paused = true;
+      socket.pause();
+    },
+    resume() {
+      paused = false;
+      if (held.length === 0) socket.resume();
+      else setImmediate(deliverHeld);
+    },
+  };
+}
+
 /** Frames on a connected socket. `open` gives the handlers, which may need the connection. */
 function attach(socket: Socket, open: (connection: Connection) => ConnectionHandlers): Connection {
   const remote = `${socket.remoteAddress ?? '?'}:${socket.remotePort ?? '?'}`;
-  const decoder = createFrameDecoder();
   let failure: Error | null = null;
   let closed = false;
   const drainWaiters: { resolve(): void; reject(error: Error): void }[] = [];
@@ -46,7 +102,7 @@ function attach(socket: Socket, open: (connection: Connection) => ConnectionHand
       socket.write('', (error) => {
         const position = drainWaiters.indexOf(waiter);
         if (position >= 0) drainWaiters.splice(position, 1);
-        if (error) reject(lost(remote, error));
+        if (error) reject(lost(remote, failure ?? error));
         else resolve();
       });
     });
@@ -55,26 +111,22 @@ function attach(socket: Socket, open: (connection: Connection) => ConnectionHand
   const connection: Connection = {
     remote,
     send,
-    pause: () => void socket.pause(),
-    resume: () => void socket.resume(),
+    ...receiveFrames(
+      socket,
+      (frame) => handlers.onFrame(frame),
+      (error) => connection.destroy(error),
+    ),
     close: () => void socket.end(),
     destroy(reason) {
       failure ??= reason;
-      socket.destroy();
+      // A reset while the FIN is on its way fails and would leave the socket open for ever; all bytes are the kernel's then.
+      const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0;
+      if (isEnding) socket.destroy();
+      else socket.resetAndDestroy();
     },
   };
   const handlers = open(connection);
-  socket.on('data', (chunk: Buffer) => {
-    try {
-      decoder.push(chunk, (frame) => {
-        if (!socket.destroyed) handlers.onFrame(frame);
-      });
-    } catch (error) {
-      // A frame that cannot be read, or that its receiver does not take, ends this connection and no other.
-      if (!(error instanceof PreduceError)) throw error;
-      connection.destroy(error);
-    }
-  });
+
   socket.on('error', (error) => {
     failure ??= lost(remote, error);
   });
@@ -92,11 +144,11 @@ export function createTcpTransport(): Transport {
 }
 
 async function listen(address: Address, accept: (connection: Connection) => ConnectionHandlers): Promise<Listener> {
-  const sockets = new Set<Socket>();
+  const connections = new Set<Connection>();
   const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    attach(socket, accept);
+    const connection = attach(socket, accept);
+    connections.add(connection);
+    socket.once('close', () => connections.delete(connection));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
@@ -116,7 +168,9 @@ async function listen(address: Address, accept: (connection: Connection) => Conn
   return {
     address: { host: address.host, port: typeof bound === 'object' && bound !== null ? bound.port : address.port },
     async close() {
-      for (const socket of sockets) socket.destroy();
+      for (const connection of connections) {
+        connection.destroy(lost(connection.remote, new Error('the listener was closed')));
+      }
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
@@ -128,15 +182,19 @@ async function dial(
   { signal }: { readonly signal: AbortSignal },
 ): Promise<Connection> {
   const remote = `${address.host}:${address.port}`;
+  if (signal.aborted) throw new PreduceError('aborted', `gave up reaching ${remote}`, { cause: signal.reason });
   // `signal` as an option of connect would end the socket after the dial, too.
   const socket = connect({ host: address.host, port: address.port });
   const abort = (): void => void socket.destroy(new Error('the dial was given up'));
   signal.addEventListener('abort', abort);
   try {
-    if (signal.aborted) abort();
-    await new Promise<void>((resolve, reject) => {
-      socket.once('connect', resolve);
+    return await new Promise<Connection>((resolve, reject) => {
       socket.once('error', reject);
+      // Attached at once, so that no event of the socket is missed.
+      socket.once('connect', () => {
+        socket.off('error', reject);
+        resolve(attach(socket, handlers));
+      });
     });
   } catch (error) {
     if (signal.aborted) throw new PreduceError('aborted', `gave up reaching ${remote}`, { cause: error });
@@ -144,6 +202,4 @@ async function dial(
   } finally {
     signal.removeEventListener('abort', abort);
   }
-  socket.removeAllListeners('error');
-  return attach(socket, handlers);
 }

@@ -25,7 +25,10 @@ export interface Connection {
    * payload may be reused then. Rejects with `connection-lost` when the connection is or gets closed.
    */
   send(frame: Frame): Promise<void>;
-  /** Stops delivery of frames (the sender feels it as back-pressure) until `resume`. */
+  /**
+   * Stops delivery of frames (the sender feels it as back-pressure) until `resume`. A paused end may hear that the
+   * connection is over only when it resumes.
+   */
   pause(): void;
   resume(): void;
   /** Ends the connection: frames already sent are still delivered. */
@@ -37,7 +40,7 @@ export interface Connection {
 export interface Listener {
   /** The bound address: a real port, also where 0 was asked for. */
   readonly address: Address;
-  /** Stops accepting and ends the accepted connections. */
+  /** Stops accepting and destroys the accepted connections. */
   close(): Promise<void>;
 }
 
