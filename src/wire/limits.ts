@@ -12,6 +12,8 @@ export const LIMITS = {
   workersMax: 4096,
   /** Tensors in a layout. */
   tensorsMax: 65_536,
+  /** Dimensions of one tensor. */
+  dimensionsMax: 16,
   /** Values in a replica: 2^31 - 1 float32 values, 8 GiB. */
   parametersMax: 2 ** 31 - 1,
   /** Longest payload of one data frame, in bytes; a vector is sent in as many segments as it takes. */
@@ -22,4 +24,14 @@ export const LIMITS = {
   unclaimedBytesMax: 8 * 1024 * 1024,
   /** Length of a name, reason or other free text in a control message. */
   textCharsMax: 4096,
+  /** Length of a key in the run's configuration, and of the name of a logged value. */
+  keyCharsMax: 256,
+  /** Length of a host name or address (DNS allows 253). */
+  hostCharsMax: 255,
+  /** Greatest k and incarnation: data frames carry them in 32 bits. */
+  uint32Max: 2 ** 32 - 1,
+  /** Controller terms are below this, so that a group id is an integer that JSON and doubles hold exactly. */
+  termsMax: 2 ** 21,
+  /** Longest interval between heartbeats, in ms: timers take no more. */
+  heartbeatMsMax: 2 ** 31 - 1,
 } as const;

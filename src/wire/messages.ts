@@ -7,32 +7,47 @@ import { LIMITS } from './limits.js';
 
 const text = z.string().max(LIMITS.textCharsMax);
 const count = z.number().int().nonnegative();
+/** A count that data frames carry, too. */
+const uint32 = count.max(LIMITS.uint32Max);
 const worker = count.max(LIMITS.workersMax - 1);
-const group = z.number().int().nonnegative();
+const incarnation = uint32;
+const k = uint32;
+/** Length of a vector, in float32 values. */
+const vectorLength = count.max(LIMITS.parametersMax);
+const group = count;
 
 const version = z.object({ major: count, minor: count });
 
 /** One tensor of a replica; the flat vector holds them one after another in this order. */
-const tensor = z.object({ name: text, shape: z.array(count).max(16) });
+const tensor = z.object({ name: text, shape: z.array(vectorLength).max(LIMITS.dimensionsMax) });
 
 /** Names and shapes of a replica's tensors, in the order of the flat vector. */
 const layout = z.array(tensor).max(LIMITS.tensorsMax);
 
 /** Where a worker's data port is reached. */
-const address = z.object({ host: text, port: count.max(65_535) });
+const address = z.object({
+  host: z
+    .string()
+    .max(LIMITS.hostCharsMax)
+    .regex(/^[\x21-\x7e]+$/, 'expected a host name or an IP address'),
+  port: z.number().int().min(1).max(65_535),
+});
 
 const progress = z.object({ samples: count, localSteps: count });
 
 const lease = z.object({ id: count, epoch: count, start: count, count: z.number().int().positive() });
 
-const peer = z.object({ worker, incarnation: count, address });
+const peer = z.object({ worker, incarnation, address });
 
-const member = peer.extend({ k: count, weight: z.number().min(0).max(1) });
+const member = peer.extend({ k, weight: z.number().min(0).max(1) });
 
-const life = { worker, incarnation: count };
+const life = { worker, incarnation };
+
+/** How often to send `heartbeat`, in ms. */
+const heartbeatMs = z.number().positive().max(LIMITS.heartbeatMsMax);
 
 /** What a run is made of: decided by whoever started the controller, the same for every worker. */
-const runConfig = z.record(z.string().max(256), z.unknown());
+const runConfig = z.record(z.string().max(LIMITS.keyCharsMax), z.unknown());
 
 const workerMessages = [
   /** First message of a connection. The evaluator takes no part in training: it pulls replicas and reports their accuracy. */
@@ -47,18 +62,18 @@ const workerMessages = [
     type: z.literal('join'),
     layout,
     /** Length of the exchanged vector and of the state sent to joiners, in float32 values. */
-    exchangeLength: count,
-    stateLength: count,
+    exchangeLength: vectorLength,
+    stateLength: vectorLength,
     address,
     worker: worker.nullable(),
     pid: count,
     hostname: text,
   }),
-  z.object({ type: z.literal('synced'), k: count }),
+  z.object({ type: z.literal('synced'), k }),
   z.object({ type: z.literal('transferFailed'), reason: text }),
   z.object({
     type: z.literal('ready'),
-    k: count,
+    k,
     samples: count,
     finite: z.boolean(),
     /** Mean training loss of the step, where the worker knows it; null also stands for a loss that is not finite. */
@@ -75,8 +90,17 @@ const workerMessages = [
   z.object({ type: z.literal('finished') }),
   z.object({ type: z.literal('leave') }),
   z.object({ type: z.literal('heartbeat') }),
-  /** Values that the user logs (`run.log`); not interpreted. */
-  z.object({ type: z.literal('log'), values: z.record(z.string().max(256), z.number()) }),
+  /** Values that the user logs (`run.log`); not interpreted. JSON has no NaN: null stands for what is not finite. */
+  z.object({
+    type: z.literal('log'),
+    values: z.record(
+      z.string().max(LIMITS.keyCharsMax),
+      z
+        .number()
+        .nullable()
+        .transform((value) => value ?? Number.NaN),
+    ),
+  }),
   /** The evaluator's answer to `evaluate`. */
   z.object({
     type: z.literal('evaluated'),
@@ -91,7 +115,7 @@ const workerMessages = [
 
 const controllerMessages = [
   /** Answer to `hello`. */
-  z.object({ type: z.literal('welcome'), version, runId: text, config: runConfig, heartbeatMs: z.number().positive() }),
+  z.object({ type: z.literal('welcome'), version, runId: text, config: runConfig, heartbeatMs }),
   /** Answer to `hello` or `join`: not taken. The connection closes. */
   z.object({ type: z.literal('refused'), code: text, message: text }),
   /** Answer to `join`. `runKey` opens the data ports of the run's workers. */
@@ -104,11 +128,11 @@ const controllerMessages = [
     group,
     kind: z.enum(['step', 'final']),
     members: z.array(member).min(1).max(LIMITS.workersMax),
-    kMax: count,
+    kMax: k,
     progress,
   }),
   z.object({ type: z.literal('abort'), group, reason: text }),
-  z.object({ type: z.literal('release'), k: count, progress }),
+  z.object({ type: z.literal('release'), k, progress }),
   z.object({ type: z.literal('lease'), lease, progress }),
   z.object({ type: z.literal('finish'), reason: text }),
   z.object({ type: z.literal('left') }),
@@ -121,7 +145,7 @@ const controllerMessages = [
     final: z.boolean(),
     peers: z.array(peer).max(LIMITS.workersMax),
     runKey: text,
-    stateLength: count,
+    stateLength: vectorLength,
   }),
 ] as const;
 
