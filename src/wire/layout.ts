@@ -2,6 +2,7 @@
  * The layout of a replica: which tensors lie where in the flat vector, and how two layouts differ.
  */
 import type { Layout, LayoutTensor } from './messages.js';
+import { quoted } from './quoted.js';
 
 function tensorLength({ shape }: LayoutTensor): number {
   return shape.reduce((product, size) => product * size, 1);
@@ -22,13 +23,18 @@ export function layoutOffsets(layout: Layout): number[] {
   });
 }
 
-function describe({ name, shape }: LayoutTensor): string {
-  return `${name} [${shape.join(', ')}]`;
+function describe(tensor: LayoutTensor | undefined): string {
+  return tensor === undefined ? 'no tensor' : `${quoted(tensor.name)} [${tensor.shape.join(', ')}]`;
+}
+
+/** Text that only equal tensors share. */
+function keyOf({ name, shape }: LayoutTensor): string {
+  return JSON.stringify([name, shape]);
 }
 
 /** FNV-1a, twice 32 bits with different starts: enough to tell layouts apart, not to resist an attacker. */
 export function fingerprint(layout: Layout): string {
-  const text = layout.map(describe).join('\n');
+  const text = layout.map(keyOf).join('\n');
   let a = 0x811c9dc5;
   let b = 0x050c5d1f;
   for (let i = 0; i < text.length; i += 1) {
@@ -44,11 +50,9 @@ export function layoutDifference(expected: Layout, actual: Layout): string | nul
   for (let i = 0; i < count; i += 1) {
     const left = expected[i];
     const right = actual[i];
-    const expectedText = left === undefined ? 'no tensor' : describe(left);
-    const actualText = right === undefined ? 'none' : describe(right);
-    if (expectedText !== actualText) {
+    if (left === undefined || right === undefined || keyOf(left) !== keyOf(right)) {
       const lengths = `${expected.length} tensors, ${layoutLength(expected)} values against ${actual.length}, ${layoutLength(actual)}`;
-      return `tensor ${i} is ${actualText} where the run has ${expectedText} (${lengths})`;
+      return `tensor ${i} is ${describe(right)} where the run has ${describe(left)} (${lengths})`;
     }
   }
   return null;
