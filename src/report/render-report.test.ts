@@ -152,14 +152,29 @@ describe('renderReport', () => {
 
   it('shows settings, reference time, environment and faults', () => {
     const page = renderReport({
-      runs: [sampleRun({ label: 'alone', summary: { faults: { death: 2 } } })],
+      runs: [{ ...sampleRun({ label: 'alone', summary: { faults: { death: 2 } } }), overrunShare: 0.0123 }],
       settings: [{ name: 'Batch', value: 64 }],
       referenceMs: 12.345,
       environment: describeEnvironment('1.2.3'),
     });
-    for (const text of ['Batch', '64', '12.3 ms', '1.2.3', process.version, 'faults of kind death: 2']) {
+    for (const text of [
+      'Batch',
+      '64',
+      '12.3 ms',
+      '1.2.3',
+      process.version,
+      '2\u00a0×\u00a0death',
+      '1.2% of the steps took',
+    ]) {
       expect(page).toContain(text);
     }
+  });
+
+  it('tells the worst overrun of the repeats, and none where no device is emulated', () => {
+    const [run] = comparison as [ReportRun];
+    const page = renderReport({ runs: [0.01, 0.25, null].map((overrunShare) => ({ ...run, overrunShare })) });
+    expect(page).toContain('25.0% of the steps took longer than the emulated device allows');
+    expect(renderReport({ runs: [run, { ...run, overrunShare: null }] })).not.toContain('took longer');
   });
 
   it('asserts that there is a run', () => {

@@ -2,6 +2,7 @@
  * The report: one HTML file about one or several runs, that needs nothing else (no script, no font, no request).
  */
 import { assert } from '../base/assert.js';
+import type { RunSummary } from '../observe/summary.js';
 import { renderComparisonTable } from './comparison-table.js';
 import { renderAccuracyChart, renderLossChart, renderValues } from './curves.js';
 import { formatPercent } from './format.js';
@@ -74,7 +75,7 @@ ${renderValues(groups)}
 function settingsOf(input: ReportInput, groups: readonly ReportGroup[]): readonly ReportFact[] {
   const facts: ReportFact[] = [...(input.settings ?? [])];
   if (input.referenceMs != null) {
-    facts.push({ name: 'Reference iteration', value: `${input.referenceMs.toFixed(1)} ms on the emulated device` });
+    facts.push({ name: 'Reference iteration', value: `${input.referenceMs.toFixed(1)} ms on the reference device` });
   }
   for (const { label, summary, runs } of groups) {
     const details = [
@@ -87,11 +88,17 @@ function settingsOf(input: ReportInput, groups: readonly ReportGroup[]): readonl
         ? null
         : `at most ${summary.maxGroupsToConnect} groups to connect all workers`,
       overrunOf(runs),
-      ...Object.entries(summary.faults).map(([kind, count]) => `faults of kind ${kind}: ${count}`),
+      faultsOf(summary.faults),
     ];
     facts.push({ name: label, value: details.filter((detail) => detail !== null).join(', ') });
   }
   return facts;
+}
+
+/** `faults: 2 × death, 1 × transfer`, each on one line; null where there was none. */
+function faultsOf(faults: RunSummary['faults']): string | null {
+  const kinds = Object.entries(faults).map(([kind, count]) => `${count}\u00a0×\u00a0${kind}`);
+  return kinds.length === 0 ? null : `faults:\u00a0${kinds.join(', ')}`;
 }
 
 /** How far the emulation can be believed: the worst of the repeats. */
