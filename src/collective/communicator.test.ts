@@ -2,6 +2,11 @@
  * A communicator on each transport: the matrix of members, sizes and weights; aborts, deaths and transfers.
  */
 import { describeCommunicator } from '../../test/suites/communicator-suite.js';
+import { createMemoryTransport } from '../transport/memory.js';
 import { createTcpTransport } from '../transport/tcp.js';
 
-describeCommunicator('tcp', createTcpTransport, { memberCounts: [1, 2, 3, 4, 7], lengths: [0, 1, 5, 7919, 100_003] });
+describeCommunicator('memory', createMemoryTransport, {
+  memberCounts: [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16],
+  lengths: [0, 1, 7919, 100_003],
+});
+describeCommunicator('tcp', createTcpTransport, { memberCounts: [1, 2, 3, 5, 8], lengths: [0, 1, 7919, 100_003] });
