@@ -142,8 +142,9 @@ export async function joinRun(options: JoinRunOptions): Promise<Run> {
       write(worker.input);
       const outcome = await worker.finish(k);
       k = outcome.k;
-      read(worker.output);
+      // Not before the end: the final average is made again when a holder of it dies.
       await worker.closed;
+      read(worker.output);
       return parameters.slice();
     },
     leave: () => worker.leave(),
