@@ -2,6 +2,7 @@
  * The data plane of one worker: its port, its links to the other members, the collective that runs, and the replicas
  * that it hands to joiners.
  */
+import { setMaxListeners } from 'node:events';
 import { assert, assertPresent } from '../base/assert.js';
 import { PreduceError } from '../base/errors.js';
 import type { Connection, ConnectionHandlers, Transport } from '../transport/transport.js';
@@ -89,6 +90,8 @@ export async function createCommunicator(
       collective.fail(new PreduceError('aborted', 'the collective was given up', { cause: task.signal.reason }));
     // Dials and waits end with the collective, whatever ends it.
     const dialling = new AbortController();
+    // Each member that is dialled or awaited listens; Node warns from the eleventh listener on.
+    setMaxListeners(0, dialling.signal);
     const stopDialling = (): void => dialling.abort();
     task.signal.addEventListener('abort', abort);
     task.signal.addEventListener('abort', stopDialling);

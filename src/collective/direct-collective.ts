@@ -1,12 +1,14 @@
 /**
- * One collective by the direct plan, at one member: what was received, what is still owed.
+ * One collective at one member: executes the direct plan, segment by segment, and follows what is still owed. Rounds start
+ * by themselves as receives complete; no member waits for all others to finish a round.
  */
 import { assertPresent } from '../base/assert.js';
 import { PreduceError } from '../base/errors.js';
-import type { Frame, FrameType } from '../wire/frame.js';
+import type { Frame } from '../wire/frame.js';
 import type { Link } from './links.js';
 import { emptyFrame } from './links.js';
-import { type Part, splitParts } from './plan/direct.js';
+import { planDirect } from './plan/direct.js';
+import type { Part, Phase, Plan, Reduce, Transfer } from './plan/plan.js';
 import { weightedSumInto } from './reduce-kernel.js';
 import type { CollectiveResult, CollectiveTask } from './task.js';
 
@@ -18,14 +20,16 @@ export interface DirectCollective {
   fail(error: Error): void;
 }
 
+/** A receive of the plan on its way to completion; segments come in order. */
 interface Incoming {
-  /** The member's slice of this member's own part. */
-  readonly slice: Float32Array;
-  sliceCount: number;
-  gatherCount: number;
-  acknowledged: boolean;
+  readonly step: Transfer;
+  readonly round: number;
+  readonly target: Float32Array;
+  /** Values received. */
+  filled: number;
 }
 
+const SEGMENT_OF = { reduce: 'segment-reduce', gather: 'segment-gather' } as const satisfies Record<Phase, string>;
 const BYTES_PER_VALUE = Float32Array.BYTES_PER_ELEMENT;
 
 function bytesOf(values: Float32Array): Uint8Array {
@@ -47,26 +51,49 @@ function badSegment(frame: Frame, rank: number, why: string): PreduceError {
   );
 }
 
+/** Where each receive of the plan goes: slices to memory of their own, finished parts straight into the output. */
+function createIncoming(plan: Plan, output: Float32Array): readonly Incoming[] {
+  return plan.rounds.flatMap((steps, round) =>
+    steps.flatMap((step) => {
+      if (step.kind !== 'receive') return [];
+      const { start, end } = partAt(plan, step.part);
+      const target = step.phase === 'gather' ? output.subarray(start, end) : new Float32Array(end - start);
+      return [{ step, round, target, filled: 0 }];
+    }),
+  );
+}
+
+function partAt(plan: Plan, index: number): Part {
+  return assertPresent(plan.parts[index], `part ${index}`);
+}
+
+function isComplete({ filled, target }: Incoming): boolean {
+  return filled === target.length;
+}
+
+/** Copies the payload to its place. Returns the values taken. Throws `bad-frame`. */
+function place(frame: Frame, from: number, { target, filled }: Incoming): number {
+  if (frame.payload.byteLength % BYTES_PER_VALUE !== 0) throw badSegment(frame, from, 'not whole values');
+  const length = frame.payload.byteLength / BYTES_PER_VALUE;
+  if (frame.offset !== filled || filled + length > target.length) {
+    throw badSegment(frame, from, `value ${filled} of ${target.length} comes next`);
+  }
+  bytesOf(target).set(frame.payload, filled * BYTES_PER_VALUE);
+  return length;
+}
+
 /** Prepares the collective; frames may be fed before `run`. */
 export function createDirectCollective(task: CollectiveTask, segmentBytes: number): DirectCollective {
   const { rank, weights, input, output } = task;
-  const count = task.members.length;
-  const parts = splitParts(input.length, count);
-  const own = assertPresent(parts[rank], `part ${rank}`);
-  const ownLength = own.end - own.start;
-  const incoming: readonly Incoming[] = parts.map((_, j) => ({
-    slice: j === rank ? input.subarray(own.start, own.end) : new Float32Array(ownLength),
-    sliceCount: 0,
-    gatherCount: 0,
-    acknowledged: false,
-  }));
-  const others = parts.map((_, j) => j).filter((j) => j !== rank);
+  const plan = planDirect(rank, task.members.length, input.length);
+  const incoming = createIncoming(plan, output);
   const segmentLength = Math.max(1, Math.floor(segmentBytes / BYTES_PER_VALUE));
+  const acknowledgedBy = new Set<number>();
   let peers: readonly Link[] = [];
+  let round = -1;
   let bytesSent = 0;
   let bytesReceived = 0;
   let sending = 0;
-  let reduced = false;
   let over = false;
   let failure: Error | null = null;
   let settle: { resolve(result: CollectiveResult): void; reject(error: Error): void } | null = null;
@@ -94,43 +121,52 @@ export function createDirectCollective(task: CollectiveTask, segmentBytes: numbe
     );
   }
 
-  async function sendPart(
-    type: FrameType,
-    to: number,
-    part: Part,
-    partIndex: number,
-    from: Float32Array,
-  ): Promise<void> {
-    for (let start = part.start; start < part.end && !over; start += segmentLength) {
-      const end = Math.min(part.end, start + segmentLength);
-      const payload = bytesOf(from.subarray(start, end));
+  async function sendPart({ phase, peer, part }: Transfer): Promise<void> {
+    const { start, end } = partAt(plan, part);
+    const values = (phase === 'reduce' ? input : output).subarray(start, end);
+    // A copy: when the collective fails, its vectors are the caller's again while the last segment may still be on its way.
+    const segment = new Float32Array(Math.min(values.length, segmentLength));
+    for (let offset = 0; offset < values.length && !over; offset += segmentLength) {
+      const piece = values.subarray(offset, offset + segmentLength);
+      segment.set(piece);
+      const payload = bytesOf(segment.subarray(0, piece.length));
       bytesSent += payload.byteLength;
-      await linkTo(to).send({ type, group: task.group, part: partIndex, offset: start - part.start, payload });
+      await linkTo(peer).send({ type: SEGMENT_OF[phase], group: task.group, part, offset, payload });
     }
   }
 
-  /** Takes whatever step has become possible. */
+  function reducePart({ part }: Reduce): void {
+    const { start, end } = partAt(plan, part);
+    const slices = task.members.map((_, j) =>
+      j === rank
+        ? input.subarray(start, end)
+        : assertPresent(find('reduce', j, part), `the slice of member ${j}`).target,
+    );
+    weightedSumInto(output.subarray(start, end), slices, weights);
+  }
+
+  function find(phase: Phase, peer: number, part: number): Incoming | undefined {
+    return incoming.find(({ step }) => step.phase === phase && step.peer === peer && step.part === part);
+  }
+
+  function isReceived(index: number): boolean {
+    return incoming.every((each) => each.round !== index || isComplete(each));
+  }
+
+  /** Takes whatever steps have become possible. */
   function advance(): void {
     if (over || settle === null) return;
-    if (!reduced && others.every((j) => incoming[j]?.sliceCount === ownLength)) {
-      reduced = true;
-      weightedSumInto(
-        output.subarray(own.start, own.end),
-        incoming.map((member) => member.slice),
-        weights,
-      );
-      for (const j of others) track(j, sendPart('segment-gather', j, own, rank, output));
+    while (round + 1 < plan.rounds.length && isReceived(round)) {
+      round += 1;
+      for (const step of plan.rounds[round] ?? []) {
+        if (step.kind === 'reduce') reducePart(step);
+        else if (step.kind === 'send') track(step.peer, sendPart(step));
+      }
     }
-    const complete = others.every((j) => incoming[j]?.acknowledged === true && isGathered(j));
-    if (reduced && sending === 0 && complete) {
+    if (sending === 0 && incoming.every(isComplete) && acknowledgedBy.size === peers.length) {
       over = true;
       settle.resolve({ bytesSent, bytesReceived });
     }
-  }
-
-  function isGathered(j: number): boolean {
-    const part = assertPresent(parts[j], `part ${j}`);
-    return incoming[j]?.gatherCount === part.end - part.start;
   }
 
   function acknowledge(j: number): void {
@@ -138,55 +174,34 @@ export function createDirectCollective(task: CollectiveTask, segmentBytes: numbe
     if (settle !== null) track(j, linkTo(j).send(emptyFrame('ack', task.group)));
   }
 
-  /** Copies the payload to its place; segments of one member come in order. Returns the new count. */
-  function place(frame: Frame, from: number, target: Float32Array, filled: number): number {
-    if (frame.payload.byteLength % BYTES_PER_VALUE !== 0) throw badSegment(frame, from, 'not whole values');
-    const length = frame.payload.byteLength / BYTES_PER_VALUE;
-    if (frame.offset !== filled || filled + length > target.length) {
-      throw badSegment(frame, from, `value ${filled} of ${target.length} comes next`);
-    }
-    bytesOf(target).set(frame.payload, filled * BYTES_PER_VALUE);
+  function onSegment(from: number, frame: Frame, phase: Phase): void {
+    const receive = find(phase, from, frame.part);
+    if (receive === undefined) throw badSegment(frame, from, `part ${frame.part} is not its to send`);
+    const length = place(frame, from, receive);
+    if (length === 0) return;
+    receive.filled += length;
     bytesReceived += frame.payload.byteLength;
-    return filled + length;
-  }
-
-  function onFrame(from: number, frame: Frame): void {
-    if (over) return;
-    const member = assertPresent(incoming[from], `member ${from}`);
-    switch (frame.type) {
-      case 'segment-reduce':
-        member.sliceCount = place(frame, from, member.slice, member.sliceCount);
-        break;
-      case 'segment-gather': {
-        const part = assertPresent(parts[from], `part ${from}`);
-        if (frame.part !== from) throw badSegment(frame, from, `part ${frame.part} is not its own`);
-        member.gatherCount = place(frame, from, output.subarray(part.start, part.end), member.gatherCount);
-        if (isGathered(from)) acknowledge(from);
-        break;
-      }
-      case 'ack':
-        member.acknowledged = true;
-        break;
-      default:
-        throw new PreduceError('bad-frame', `expected a segment or an ack in a collective, got ${frame.type}`);
-    }
-    advance();
+    if (phase === 'gather' && isComplete(receive)) acknowledge(from);
   }
 
   return {
     fail,
-    onFrame,
+    onFrame(from, frame) {
+      if (over) return;
+      if (frame.type === 'segment-reduce') onSegment(from, frame, 'reduce');
+      else if (frame.type === 'segment-gather') onSegment(from, frame, 'gather');
+      else if (frame.type === 'ack') acknowledgedBy.add(from);
+      else throw new PreduceError('bad-frame', `expected a segment or an ack in a collective, got ${frame.type}`);
+      advance();
+    },
     run(links) {
       peers = links;
       return new Promise((resolve, reject) => {
         settle = { resolve, reject };
         // A member may have been lost while the links were made.
         if (failure !== null) return reject(failure);
-        for (const j of others) {
-          track(j, sendPart('segment-reduce', j, assertPresent(parts[j], `part ${j}`), j, input));
-          // Empty parts are complete from the beginning; others may have come early.
-          if (isGathered(j)) acknowledge(j);
-        }
+        // Empty parts are complete from the beginning; others may have come early.
+        for (const each of incoming) if (each.step.phase === 'gather' && isComplete(each)) acknowledge(each.step.peer);
         advance();
       });
     },
