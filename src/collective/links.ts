@@ -65,13 +65,23 @@ export function createLinks(transport: Transport, handlers: LinkHandlers): Links
     if (link.earlyBytes > LIMITS.unclaimedBytesMax) link.connection.pause();
   }
 
+  /** Hands on a frame that came early. As with one that comes in time, a bad one costs its sender the connection. */
+  function claim(link: OpenLink, frame: Frame): void {
+    try {
+      handlers.onFrame(link.worker, frame);
+    } catch (error) {
+      if (!(error instanceof PreduceError)) throw error;
+      link.connection.destroy(error);
+    }
+  }
+
   /** Handles what came early, as far as its group is known by now. */
   function sift(link: OpenLink): void {
     const kept = link.early;
     link.early = [];
     link.earlyBytes = 0;
     for (const frame of kept) {
-      if (frame.group === opened) handlers.onFrame(link.worker, frame);
+      if (frame.group === opened) claim(link, frame);
       else if (!isOver(frame.group)) {
         link.early.push(frame);
         link.earlyBytes += frame.payload.byteLength;

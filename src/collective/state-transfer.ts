@@ -96,6 +96,7 @@ export async function fetchState(
   const connection = await transport.dial(peer.address, () => handlers, { signal });
   const abort = (): void => connection.destroy(new PreduceError('aborted', 'the transfer was given up'));
   signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
   try {
     const from: Sender =
       identity.role === 'worker'
@@ -105,6 +106,10 @@ export async function fetchState(
     await connection.send(stateFrame('hello', from, { part: TRANSFER, payload }));
     await connection.send(stateFrame('state-request', from));
     return { k: await received };
+  } catch (error) {
+    // A send that was under way fails with the connection.
+    if (signal.aborted) throw new PreduceError('aborted', 'the transfer was given up', { cause: error });
+    throw error;
   } finally {
     signal.removeEventListener('abort', abort);
     connection.close();

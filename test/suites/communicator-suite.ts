@@ -2,6 +2,7 @@
  * What every communicator must do, on any transport.
  */
 import { afterEach, describe, expect, it } from 'vitest';
+import { PreduceError } from '../../src/base/errors.js';
 import { groupId } from '../../src/base/ids.js';
 import { createRandom } from '../../src/base/random.js';
 import { createCommunicator } from '../../src/collective/communicator.js';
@@ -258,6 +259,45 @@ export function describeCommunicator(name: string, createTransport: () => Transp
       );
       for (const result of results) expect(result).toEqual({ k: 42 });
       for (const joiner of joiners) expect(haveSameBits(joiner.output, expected)).toBe(true);
+    });
+
+    it('gives a transfer up on the signal, at any moment', async () => {
+      const [donor, joiner] = (await startMembers(createTransport(), 2, 500_000)) as [Member, Member];
+      donor.state = { k: 1, values: donor.input };
+      const codes: string[] = [];
+      for (let turns = 0; turns < 10; turns += 1) {
+        const abort = new AbortController();
+        const fetch = joiner.communicator.fetchState(donor.peer, joiner.output, { signal: abort.signal });
+        const outcome = fetch.catch((error: unknown) => error);
+        for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        abort.abort();
+        const ended = await outcome;
+        codes.push(ended instanceof PreduceError ? ended.code : 'complete');
+      }
+      // The last ones may be through by then.
+      expect(codes[0]).toBe('aborted');
+      expect(codes.filter((code) => code !== 'aborted' && code !== 'complete')).toEqual([]);
+    });
+
+    it('drops a member whose early segments are bad, and says who it was', async () => {
+      const transport = createTransport();
+      const [stranger, member] = (await startMembers(transport, 2, 100)) as [Member, Member];
+      const lower = { sender: 0, incarnation: 1, group: groupId(1, 1), offset: 0 };
+      const connection = await transport.dial(
+        member.peer.address,
+        () => ({ onFrame: () => undefined, onClose: () => undefined }),
+        { signal: new AbortController().signal },
+      );
+      await connection.send({ ...lower, type: 'hello', part: 0, payload: new TextEncoder().encode('key') });
+      await connection.send({ ...lower, type: 'segment-gather', part: 1, payload: new Uint8Array(8) });
+      const probe = stranger.communicator.fetchState(member.peer, stranger.output, {
+        signal: new AbortController().signal,
+      });
+      await expect(probe).rejects.toMatchObject({ code: 'refused' });
+      await expect(member.communicator.reduce(taskOf(1, [stranger, member], 1, [0.5, 0.5]))).rejects.toMatchObject({
+        code: 'connection-lost',
+        details: { worker: 0 },
+      });
     });
 
     it('says so when there is no replica, and when it has another length', async () => {
