@@ -33,8 +33,11 @@ export interface CalibrateOptions {
 const WARM_UP_STEPS = 5;
 const MIN_STEPS = 20;
 const DURATION_MS = 1500;
-/** Room for what training does beside the gradient (collectives, control, evaluation) on the same cores. */
-const HEADROOM = 1.25;
+/**
+ * Room on the shared cores for what training does beside the gradient (update, collectives, control, evaluation): without it
+ * the emulated fast devices could not keep their pace, and all strategies would measure the cores, not the devices.
+ */
+const HEADROOM = 2;
 /** Below this the sleep timer's resolution (1 ms) would show. */
 const REFERENCE_MS_MIN = 10;
 
