@@ -4,11 +4,12 @@
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { messageOf, PreduceError } from '../base/errors.js';
 import { decodeWorkerMessage, encodeControl } from '../wire/control.js';
 import { LIMITS } from '../wire/limits.js';
 import type { Address, ControllerMessage, WorkerMessage } from '../wire/messages.js';
+import { closeReason } from './close-reason.js';
 
 /** The server's end of one control connection. */
 export interface ControlPeer {
@@ -29,6 +30,8 @@ export interface ControlServerOptions {
   /** Port 0 takes a free one. */
   readonly address: Address;
   readonly accept: (peer: ControlPeer) => ControlPeerHandlers;
+  /** A connection that has not sent its HTTP request after this long is closed. */
+  readonly requestTimeoutMs: number;
   /** Body of `/healthz`. */
   readonly health: () => Readonly<Record<string, unknown>>;
 }
@@ -40,6 +43,10 @@ export interface ControlServer {
 
 /** How long a connection may take to answer our close before it is cut. */
 const CLOSE_GRACE_MS = 2000;
+
+/** Close codes (RFC 6455, 7.4.1). */
+const CLOSE_NORMAL = 1000;
+const CLOSE_POLICY = 1008;
 
 function listen(server: Server, { host, port }: Address): Promise<Address> {
   return new Promise((resolve, reject) => {
@@ -59,6 +66,28 @@ function listen(server: Server, { host, port }: Address): Promise<Address> {
   });
 }
 
+/** Closes; whoever does not answer within the grace is cut. */
+function closeSocket(socket: WebSocket, code: number, reason: string): void {
+  socket.close(code, closeReason(reason));
+  const cut = setTimeout(() => socket.terminate(), CLOSE_GRACE_MS);
+  cut.unref();
+  socket.once('close', () => clearTimeout(cut));
+}
+
+/** One message of a worker. Throws `bad-message`. */
+function decodeText(data: RawData, isBinary: boolean): WorkerMessage {
+  if (isBinary) throw new PreduceError('bad-message', 'expected a text message of JSON, got a binary one');
+  return decodeWorkerMessage(String(data));
+}
+
+function socketFailure(error: Error): PreduceError {
+  if ((error as NodeJS.ErrnoException).code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') {
+    const expected = `expected a control message of at most ${LIMITS.controlMessageBytesMax} bytes`;
+    return new PreduceError('bad-message', `${expected}, got a longer one`, { cause: error });
+  }
+  return new PreduceError('connection-lost', messageOf(error), { cause: error });
+}
+
 function attach(socket: WebSocket, request: IncomingMessage, accept: ControlServerOptions['accept']): void {
   let failure: PreduceError | null = null;
   const handlers = accept({
@@ -66,31 +95,35 @@ function attach(socket: WebSocket, request: IncomingMessage, accept: ControlServ
     send(message) {
       if (socket.readyState === socket.OPEN) socket.send(encodeControl(message));
     },
-    close() {
-      socket.close();
-      setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref();
-    },
+    close: () => closeSocket(socket, CLOSE_NORMAL, ''),
   });
   socket.on('message', (data, isBinary) => {
     if (failure !== null) return;
     try {
-      handlers.onMessage(decodeWorkerMessage(isBinary ? '' : String(data)));
+      handlers.onMessage(decodeText(data, isBinary));
     } catch (error) {
       // Bugs of our own must not be taken for the peer's.
       if (!(error instanceof PreduceError)) throw error;
       failure = error;
-      socket.close(1008, error.message.slice(0, 120));
+      closeSocket(socket, CLOSE_POLICY, error.message);
     }
   });
   socket.on('error', (error) => {
-    failure ??= new PreduceError('connection-lost', messageOf(error), { cause: error });
+    failure ??= socketFailure(error);
   });
   socket.on('close', () => handlers.onClose(failure));
 }
 
 /** Starts listening. Throws `port-unavailable`. */
 export async function startControlServer(options: ControlServerOptions): Promise<ControlServer> {
-  const http = createServer((request, response) => {
+  // Node takes whole numbers.
+  const requestTimeout = Math.min(Math.ceil(options.requestTimeoutMs), LIMITS.heartbeatMsMax);
+  const timing = {
+    requestTimeout,
+    headersTimeout: requestTimeout,
+    connectionsCheckingInterval: Math.ceil(requestTimeout / 2),
+  };
+  const http = createServer(timing, (request, response) => {
     const found = request.url === '/healthz';
     response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(found ? options.health() : { error: 'not found' }));

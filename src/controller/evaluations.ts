@@ -2,6 +2,7 @@
  * The controller's dealings with the evaluator: one evaluation at a time; a mark that comes while one runs replaces the mark
  * that waits, and is stamped when its replicas are pulled, so that accuracy always belongs to its time.
  */
+import { assert } from '../base/assert.js';
 import type { WorkerId } from '../base/ids.js';
 import type { Progress } from '../core/group.js';
 import type { Peer, WorkerMessage } from '../wire/messages.js';
@@ -37,7 +38,9 @@ export interface EvaluationsDependencies {
 }
 
 export interface Evaluations {
-  connect(peer: ControlPeer): boolean;
+  /** Whether the run has an evaluator now. */
+  readonly connected: boolean;
+  connect(peer: ControlPeer): void;
   disconnect(): void;
   request(wanted: Omit<Wanted, 'final' | 'timeMs'>): void;
   /** Resolves when the final evaluation is in, or cannot be had. */
@@ -75,11 +78,13 @@ export function createEvaluations(dependencies: EvaluationsDependencies): Evalua
   }
 
   return {
+    get connected() {
+      return evaluator !== null;
+    },
     connect(peer) {
-      if (evaluator !== null) return false;
+      assert(evaluator === null, 'a second evaluator');
       evaluator = peer;
       startNext();
-      return true;
     },
     disconnect() {
       evaluator = null;

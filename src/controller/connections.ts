@@ -1,0 +1,120 @@
+/**
+ * The life of a control connection: hello, join, messages, silence, close. Who may come in is handshake.ts's to say.
+ */
+import { assertPresent } from '../base/assert.js';
+import { PreduceError } from '../base/errors.js';
+import { workerId } from '../base/ids.js';
+import type { Life } from '../core/events.js';
+import { PROTOCOL_VERSION } from '../wire/limits.js';
+import type { WorkerMessage } from '../wire/messages.js';
+import type { ControlPeer, ControlPeerHandlers } from './control-server.js';
+import { checkConnectionCount, checkHello, checkJoin, checkPlace, type Refusal } from './handshake.js';
+import type { RunParts } from './run-parts.js';
+import type { Session } from './sessions.js';
+import { onWorkerMessage } from './worker-messages.js';
+
+/** Heartbeats per liveness time-out; a worker is suspect after half the time-out without a sign of life. */
+export const HEARTBEATS_PER_LIVENESS = 5;
+
+/** Takes a new connection. */
+export function acceptConnection(run: RunParts, peer: ControlPeer): ControlPeerHandlers {
+  const refusal = checkConnectionCount(run.sessions.waitingCount);
+  const session = run.sessions.open(peer);
+  if (refusal !== null) refuse(run, session, refusal);
+  return {
+    onMessage: (message) => onMessage(run, session, message),
+    onClose: (error) => onClose(run, session, error),
+  };
+}
+
+/** Says why not, and closes. */
+export function refuse({ story }: RunParts, session: Session, refusal: Refusal): void {
+  const { peer } = session;
+  peer.send({ type: 'refused', ...refusal });
+  peer.close();
+  session.state = 'closed';
+  story.tell({ type: 'fault', kind: 'refused', worker: null, message: `${peer.remote}: ${refusal.message}` });
+}
+
+/** To be called a few times per liveness time-out: finds those that say nothing. */
+export function checkSilence(run: RunParts): void {
+  const { livenessMs } = run.settings;
+  const nowMs = performance.now();
+  for (const session of run.sessions.all()) {
+    const { state, life } = session;
+    const silentMs = nowMs - session.lastHeardMs;
+    if (state === 'worker' && life !== null && !session.suspected && silentMs >= livenessMs / 2) {
+      session.suspected = true;
+      suspect(run, life, `no sign of life for ${Math.round(silentMs)} ms`);
+    } else if ((state === 'new' || state === 'greeted') && silentMs >= livenessMs) {
+      const expected = state === 'new' ? '"hello"' : '"join" or a heartbeat';
+      const message = `expected ${expected} within the liveness time-out of ${livenessMs} ms, got nothing`;
+      refuse(run, session, { code: 'refused', message });
+    }
+  }
+}
+
+function onMessage(run: RunParts, session: Session, message: WorkerMessage): void {
+  const isHeartbeat = message.type === 'heartbeat';
+  // Heartbeats do not replace a hello.
+  if (session.state !== 'new' || !isHeartbeat) session.lastHeardMs = performance.now();
+  if (session.suspected && session.life !== null) {
+    session.suspected = false;
+    run.step({ type: 'resumed', ...session.life });
+  }
+  if (isHeartbeat) return;
+  switch (session.state) {
+    case 'new':
+      if (message.type === 'hello') return onHello(run, session, message);
+      throw new PreduceError('protocol-violation', `expected "hello" first, got "${message.type}"`);
+    case 'greeted':
+      if (message.type === 'join') return onJoin(run, session, message);
+      throw new PreduceError('protocol-violation', `expected "join" after "hello", got "${message.type}"`);
+    case 'worker':
+      return onWorkerMessage(run, assertPresent(session.life, 'the life of a worker'), message);
+    case 'evaluator':
+      return run.evaluations.onMessage(message);
+    case 'joining':
+    case 'closed':
+      return;
+    default:
+      session.state satisfies never;
+  }
+}
+
+function onHello(run: RunParts, session: Session, message: Extract<WorkerMessage, { type: 'hello' }>): void {
+  const { runId, token, config, livenessMs } = run.settings;
+  const refusal = checkHello(message, token);
+  if (refusal !== null) return refuse(run, session, refusal);
+  const isEvaluator = message.role === 'evaluator';
+  if (isEvaluator && run.evaluations.connected) {
+    return refuse(run, session, { code: 'refused', message: 'this run has an evaluator already' });
+  }
+  const heartbeatMs = livenessMs / HEARTBEATS_PER_LIVENESS;
+  session.peer.send({ type: 'welcome', version: PROTOCOL_VERSION, runId, config: { ...config }, heartbeatMs });
+  session.state = isEvaluator ? 'evaluator' : 'greeted';
+  if (isEvaluator) run.evaluations.connect(session.peer);
+}
+
+function onJoin(run: RunParts, session: Session, message: Extract<WorkerMessage, { type: 'join' }>): void {
+  const { sessions } = run;
+  const requested = message.worker === null ? null : workerId(message.worker);
+  const refusal = checkJoin(message, sessions.shape) ?? checkPlace(requested, sessions.numberCount);
+  if (refusal !== null) return refuse(run, session, refusal);
+  session.state = 'joining';
+  session.join = message;
+  run.step({ type: 'joined', ticket: session.ticket, requested });
+}
+
+function onClose(run: RunParts, session: Session, error: PreduceError | null): void {
+  run.sessions.remove(session);
+  if (session.state === 'evaluator') return run.evaluations.disconnect();
+  if (session.state !== 'worker' || session.life === null) return;
+  session.suspected = true;
+  suspect(run, session.life, error?.message ?? 'its connection closed');
+}
+
+function suspect({ story, step }: RunParts, life: Life, reason: string): void {
+  story.tell({ type: 'fault', kind: 'suspect', worker: life.worker, message: reason });
+  step({ type: 'suspected', ...life, reason });
+}

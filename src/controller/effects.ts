@@ -1,0 +1,133 @@
+/**
+ * Carries out what core wants done: messages to workers, and the run's story.
+ */
+import type { LeaseId } from '../base/ids.js';
+import type { Effect } from '../core/effects.js';
+import { refuse } from './connections.js';
+import type { RunParts } from './run-parts.js';
+
+type EffectOf<K extends Effect['type']> = Extract<Effect, { type: K }>;
+
+export function carryOut(run: RunParts, effect: Effect): void {
+  const { sessions, story, evaluations } = run;
+  switch (effect.type) {
+    case 'admit':
+      return admit(run, effect);
+    case 'refuse': {
+      const session = sessions.find(effect.ticket);
+      if (session !== undefined) refuse(run, session, { code: 'refused', message: effect.reason });
+      return;
+    }
+    case 'seed':
+      return sessions.send(effect, { type: 'seed' });
+    case 'transfer':
+      return startTransfer(run, effect);
+    case 'start':
+      return start(run, effect);
+    case 'formGroup':
+      return formGroup(run, effect);
+    case 'abortGroup':
+      return abortGroup(run, effect);
+    case 'groupClosed': {
+      const { group, committed, aborted } = effect;
+      return story.tell({ type: 'groupClosed', group: group.id, kind: group.kind, committed, aborted });
+    }
+    case 'release':
+      sessions.send(effect, { type: 'release', k: effect.k, progress: effect.progress });
+      return story.tell({ type: 'released', worker: effect.worker, k: effect.k });
+    case 'lease': {
+      const { worker, lease, progress } = effect;
+      sessions.send(effect, { type: 'lease', lease, progress });
+      const { epoch, count } = lease;
+      return story.tell({ type: 'leased', worker, lease: lease.id as LeaseId, epoch, count });
+    }
+    case 'finish':
+      return sessions.send(effect, { type: 'finish', reason: effect.reason });
+    case 'left':
+      sessions.release(effect, { type: 'left' });
+      return story.tell({ type: 'workerLeft', worker: effect.worker });
+    case 'dead':
+      sessions.release(effect, { type: 'close', reason: `declared dead: ${effect.reason}` });
+      return story.tell({ type: 'workerDead', worker: effect.worker, reason: effect.reason });
+    case 'violation':
+      sessions.release(effect, { type: 'close', reason: `protocol violation: ${effect.message}` });
+      return story.tell({ type: 'fault', kind: 'violation', worker: effect.worker, message: effect.message });
+    case 'evaluate':
+      return evaluations.request(effect);
+    case 'runEnded':
+      return endRun(run, effect);
+    case 'log':
+      if (effect.level !== 'warn') return;
+      return story.tell({ type: 'fault', kind: 'hold-expired', worker: null, message: effect.message });
+    default:
+      effect satisfies never;
+  }
+}
+
+function admit({ sessions, settings, story }: RunParts, { ticket, worker, incarnation }: EffectOf<'admit'>): void {
+  const { peer, join } = sessions.admit(ticket, { worker, incarnation });
+  peer.send({ type: 'joined', worker, incarnation, runKey: settings.runKey });
+  story.tell({ type: 'workerJoined', worker, incarnation, hostname: join.hostname, pid: join.pid });
+}
+
+function startTransfer({ sessions, story }: RunParts, { joiner, donor }: EffectOf<'transfer'>): void {
+  const session = sessions.of(joiner);
+  const [peer] = sessions.peersOf([donor.worker]);
+  if (session !== null && peer !== undefined) {
+    session.donor = donor.worker;
+    session.peer.send({ type: 'transfer', donor: peer });
+  }
+  story.tell({ type: 'transferStarted', worker: joiner.worker, donor: donor.worker });
+}
+
+function start({ sessions, story, onStarted }: RunParts, effect: EffectOf<'start'>): void {
+  if (!story.started) {
+    story.start();
+    story.tell({ type: 'started', workers: sessions.workers });
+    onStarted();
+  }
+  sessions.send(effect, { type: 'start' });
+}
+
+function formGroup({ sessions, story }: RunParts, { group, progress }: EffectOf<'formGroup'>): void {
+  const { id, kind, kMax } = group;
+  const members = group.members.map(({ worker, incarnation, k, weight }) => ({
+    worker,
+    incarnation,
+    address: sessions.addressOf(worker),
+    k,
+    weight,
+  }));
+  for (const member of group.members) {
+    sessions.send(member, { type: 'group', group: id, kind, members, kMax, progress });
+  }
+  story.tell({
+    type: 'groupFormed',
+    group: id,
+    kind,
+    members: group.members.map((member) => member.worker),
+    weights: group.members.map((member) => member.weight),
+    staleness: group.members.map((member) => kMax - member.k),
+    kMax,
+  });
+}
+
+function abortGroup({ sessions, story }: RunParts, { group, members, reason }: EffectOf<'abortGroup'>): void {
+  for (const member of members) sessions.send(member, { type: 'abort', group, reason });
+  story.tell({ type: 'fault', kind: 'abort', worker: null, message: `group ${group}: ${reason}` });
+}
+
+function endRun(run: RunParts, { reason, holders, progress }: EffectOf<'runEnded'>): void {
+  const { core, sessions, story, evaluations, onOver } = run;
+  const { maxGroupsToConnect, holdMs, holdsExpired } = core.view();
+  const rho = core.rho();
+  const timeMs = story.nowMs();
+  story.tell({ type: 'runEnded', reason, holders, ...progress, rho, maxGroupsToConnect, holdMs, holdsExpired }, timeMs);
+  void evaluations.requestFinal({ progress, workers: holders, timeMs }).then(() => {
+    for (const { life } of sessions.all()) {
+      if (life !== null) sessions.release(life, { type: 'close', reason: 'the run is over' });
+    }
+    evaluations.close();
+    onOver();
+  });
+}

@@ -1,0 +1,128 @@
+/**
+ * The control connections of a run, and which of them is which worker.
+ */
+import { assertPresent } from '../base/assert.js';
+import type { WorkerId } from '../base/ids.js';
+import type { Life } from '../core/events.js';
+import type { Address, ControllerMessage, Peer, WorkerMessage } from '../wire/messages.js';
+import type { ControlPeer } from './control-server.js';
+import { type ReplicaShape, replicaShape } from './handshake.js';
+
+type Join = Extract<WorkerMessage, { type: 'join' }>;
+
+/** One control connection. */
+export interface Session {
+  readonly peer: ControlPeer;
+  /** Its number among all connections of this controller. */
+  readonly ticket: number;
+  state: 'new' | 'greeted' | 'joining' | 'worker' | 'evaluator' | 'closed';
+  join: Join | null;
+  /** Set from `worker` on. */
+  life: Life | null;
+  /** Who was to hand it the model; null: its own initial one. */
+  donor: WorkerId | null;
+  lastHeardMs: number;
+  suspected: boolean;
+}
+
+export interface Sessions {
+  open(peer: ControlPeer): Session;
+  /** Its connection is closed. */
+  remove(session: Session): void;
+  find(ticket: number): Session | undefined;
+  /** Open connections. */
+  all(): readonly Session[];
+  /** Numbers of the workers that were not let go, ascending. */
+  readonly workers: readonly WorkerId[];
+  /** Connections that are neither worker nor evaluator yet. */
+  readonly waitingCount: number;
+  /** Worker numbers given out so far, those of the dead included. */
+  readonly numberCount: number;
+  /** What the run's first worker brought; null before. */
+  readonly shape: ReplicaShape | null;
+  /** The connection is this life of a worker from now on. */
+  admit(ticket: number, life: Life): Session & { readonly join: Join };
+  of(life: Life): Session | null;
+  addressOf(worker: WorkerId): Address;
+  /** Those of the workers that can be reached. */
+  peersOf(workers: readonly WorkerId[]): Peer[];
+  /** Without effect where this life is over. */
+  send(life: Life, message: ControllerMessage): void;
+  /** Says farewell and closes. Without effect where this life is over. */
+  release(life: Life, farewell: ControllerMessage): void;
+}
+
+export function createSessions(): Sessions {
+  const sessions = new Map<number, Session>();
+  const byWorker = new Map<WorkerId, Session>();
+  const numbers = new Set<WorkerId>();
+  let ticketCount = 0;
+  let shape: ReplicaShape | null = null;
+
+  function of(life: Life): Session | null {
+    const session = byWorker.get(life.worker);
+    return session?.life?.incarnation === life.incarnation ? session : null;
+  }
+
+  return {
+    open(peer) {
+      const session = newSession(peer, ticketCount);
+      ticketCount += 1;
+      sessions.set(session.ticket, session);
+      return session;
+    },
+    remove: (session) => void sessions.delete(session.ticket),
+    find: (ticket) => sessions.get(ticket),
+    all: () => [...sessions.values()],
+    get workers() {
+      return [...byWorker.keys()].toSorted((a, b) => a - b);
+    },
+    get waitingCount() {
+      return this.all().filter(({ state }) => state === 'new' || state === 'greeted').length;
+    },
+    get numberCount() {
+      return numbers.size;
+    },
+    get shape() {
+      return shape;
+    },
+    admit(ticket, life) {
+      const session = assertPresent(sessions.get(ticket), `connection ${ticket}`);
+      const join = assertPresent(session.join, 'the join message');
+      byWorker.set(life.worker, session);
+      numbers.add(life.worker);
+      shape ??= replicaShape(join);
+      return Object.assign(session, { state: 'worker' as const, life, join });
+    },
+    of,
+    addressOf: (worker) => assertPresent(byWorker.get(worker)?.join, `the join message of worker ${worker}`).address,
+    peersOf: (workers) =>
+      workers.flatMap((worker) => {
+        const session = byWorker.get(worker);
+        if (session?.life == null || session.join === null) return [];
+        return [{ worker, incarnation: session.life.incarnation, address: session.join.address }];
+      }),
+    send: (life, message) => of(life)?.peer.send(message),
+    release(life, farewell) {
+      const session = of(life);
+      if (session === null) return;
+      session.peer.send(farewell);
+      session.peer.close();
+      session.state = 'closed';
+      byWorker.delete(life.worker);
+    },
+  };
+}
+
+function newSession(peer: ControlPeer, ticket: number): Session {
+  return {
+    peer,
+    ticket,
+    state: 'new',
+    join: null,
+    life: null,
+    donor: null,
+    lastHeardMs: performance.now(),
+    suspected: false,
+  };
+}
