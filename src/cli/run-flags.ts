@@ -4,6 +4,8 @@
 import { type Command, Option } from 'commander';
 import type { FilterName } from '../core/config.js';
 import type { RunOptions } from '../launch/run-options.js';
+import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
+import { SCHEDULE_NAMES, type ScheduleName } from '../training/schedule.js';
 import { collect, duration, oneOf, realNumber, wholeNumber } from './parse.js';
 
 /** As commander hands them over. */
@@ -27,7 +29,13 @@ export interface RunFlags {
   readonly batchSize?: number;
   readonly leaseBatches?: number;
   readonly lr?: number;
+  readonly schedule?: ScheduleName;
+  readonly warmUp?: number;
+  readonly optimizer?: OptimizerName;
   readonly momentum?: number;
+  readonly nesterov?: boolean;
+  readonly weightDecay?: number;
+  readonly averageOptimizer?: boolean;
   readonly seed?: number;
   readonly threads?: number;
   readonly out?: string;
@@ -80,7 +88,21 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
       wholeNumber('--lease-batches'),
     )
     .option('--lr <g>', 'learning rate', realNumber('--lr'))
+    .option(
+      '--schedule <name>',
+      'course of the learning rate: constant (default), step or cosine',
+      oneOf('--schedule', SCHEDULE_NAMES),
+    )
+    .option(
+      '--warm-up <share>',
+      'linear warm-up of the learning rate: a share of the run below 1, or samples',
+      realNumber('--warm-up'),
+    )
+    .option('--optimizer <name>', 'sgd (default) or adamw', oneOf('--optimizer', OPTIMIZER_NAMES))
     .option('--momentum <m>', 'momentum of SGD', realNumber('--momentum'))
+    .option('--nesterov', 'Nesterov momentum')
+    .option('--weight-decay <d>', 'weight decay (default: 0; adamw: 0.01)', realNumber('--weight-decay'))
+    .option('--average-optimizer', "partial reduce averages the optimizers' states, too (default: they stay local)")
     .option('--seed <s>', 'decides the initial model and the order of the data (default: 1)', wholeNumber('--seed'))
     .option('--threads <t>', "the engine's threads in each worker (default: 1)", wholeNumber('--threads'))
     .option('--liveness <time>', 'how long a silent worker keeps its place (default: 5s)', duration('--liveness'))
@@ -118,7 +140,13 @@ export function runOptionsOf(flags: RunFlags): RunOptions {
     batchSamples: flags.batchSize,
     leaseBatches: flags.leaseBatches,
     learningRate: flags.lr,
+    schedule: flags.schedule,
+    warmUp: flags.warmUp,
+    optimizer: flags.optimizer,
     momentum: flags.momentum,
+    nesterov: flags.nesterov,
+    weightDecay: flags.weightDecay,
+    averageOptimizer: flags.averageOptimizer,
     seed: flags.seed,
     threads: flags.threads,
   });

@@ -4,7 +4,7 @@
 import { messageOf } from '../base/errors.js';
 import type { TrainingConfig } from '../training/config.js';
 import { runEvaluator } from '../training/evaluator.js';
-import { tensorsOfVector, writeSafetensors } from '../training/safetensors.js';
+import { tensorsOfModel, writeSafetensors } from '../training/safetensors.js';
 import { findWorkload } from '../training/workload.js';
 import { followParent } from './child-process.js';
 
@@ -24,8 +24,8 @@ async function main(task: EvaluatorTask): Promise<void> {
     token: null,
     model,
     test,
-    onFinal: ({ parameters, accuracy, loss }) =>
-      writeSafetensors(task.modelFile, tensorsOfVector(model.layout, parameters), {
+    onFinal: ({ accuracy, loss }) =>
+      writeSafetensors(task.modelFile, tensorsOfModel(model), {
         workload: training.workload,
         strategy: training.strategy,
         testAccuracy: String(accuracy),

@@ -4,6 +4,7 @@
  */
 import { formatDuration } from '../base/units.js';
 import type { ReportFact, ReportRun } from '../report/report-input.js';
+import { describeOptimization } from '../training/optimization.js';
 import type { ResolvedRun } from './run-options.js';
 import type { RunResult } from './run-output.js';
 
@@ -23,7 +24,7 @@ export function reportSettings(run: ResolvedRun): readonly ReportFact[] {
     ledger === null ? null : { name: 'Training samples', value: ledger.sampleCount.toLocaleString('en-US') },
     { name: 'Length', value: lengthOf(run) },
     { name: 'Batch', value: `${training.batchSamples} samples per worker and step` },
-    { name: 'Optimizer', value: `SGD, learning rate ${training.learningRate}, momentum ${training.momentum}` },
+    { name: 'Optimizer', value: describeOptimization(training) },
     { name: 'Emulated devices', value: training.slow.length === 0 ? 'none' : training.slow.join(', ') },
     { name: 'Engine threads', value: `${training.threads} per worker` },
   ];

@@ -12,13 +12,15 @@ import {
 } from '../core/config.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import type { TrainingConfig } from '../training/config.js';
+import { type OptimizationOptions, resolveOptimization } from '../training/optimization.js';
+import { runSamplesOf } from '../training/schedule.js';
 import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import { findWorkload, type Workload } from '../training/workload.js';
 
 /** Names of the strategies that can be run. */
 export const STRATEGY_NAMES: readonly StrategyName[] = ['partial-reduce', 'all-reduce'];
 
-export interface RunOptions {
+export interface RunOptions extends OptimizationOptions {
   readonly workload?: string;
   /** Directory of the data; null (default): what the package ships. */
   readonly dataDirectory?: string | null;
@@ -51,8 +53,6 @@ export interface RunOptions {
   readonly evaluateEverySamples?: number | null;
   readonly batchSamples?: number;
   readonly leaseBatches?: number;
-  readonly learningRate?: number;
-  readonly momentum?: number;
   readonly seed?: number;
   /** Engine threads of each worker, default 1. */
   readonly threads?: number;
@@ -142,12 +142,6 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
   // Two is the smallest group; a run of one worker never forms any.
   const groupSize = options.groupSize ?? 2;
   checkSizes({ workers, groupSize, batchSamples, sampleCount });
-  const learningRate = options.learningRate ?? defaults.learningRate;
-  const momentum = options.momentum ?? defaults.momentum;
-  expectPositive('--lr', learningRate);
-  if (!(momentum >= 0 && momentum < 1)) {
-    throw new PreduceError('bad-option', `--momentum: expected a number from 0 to below 1, got ${momentum}`);
-  }
   const threads = options.threads ?? 1;
   expectWhole('--threads', threads, 1);
   const seed = options.seed ?? 1;
@@ -164,6 +158,8 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
     );
   }
   const epochs = resolveEpochs(options, workload);
+  const runSamples = runSamplesOf({ sampleCount, batchSamples, epochs, steps: options.steps ?? null });
+  const optimization = resolveOptimization(options, { defaults, runSamples });
   const evaluateEverySamples =
     options.evaluateEverySamples ??
     Math.ceil(epochs === null ? sampleCount / EVALUATIONS_PER_EPOCH : (epochs * sampleCount) / EVALUATIONS_PER_RUN);
@@ -192,8 +188,7 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
       seed,
       workerCount: workers,
       batchSamples,
-      learningRate,
-      momentum,
+      ...optimization,
       threads,
       slow: [...slow],
       referenceMs: options.referenceMs ?? null,

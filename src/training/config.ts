@@ -3,6 +3,7 @@
  */
 import { z } from 'zod';
 import { PreduceError } from '../base/errors.js';
+import { scheduleConfigSchema } from './schedule.js';
 
 const trainingConfigSchema = z.object({
   workload: z.string(),
@@ -13,7 +14,15 @@ const trainingConfigSchema = z.object({
   workerCount: z.number().int().positive(),
   batchSamples: z.number().int().positive(),
   learningRate: z.number().positive(),
-  momentum: z.number().min(0).max(1),
+  /** What `learningRate` is multiplied by in the course of the run. */
+  schedule: scheduleConfigSchema,
+  optimizer: z.enum(['sgd', 'adamw']),
+  /** Of SGD; AdamW has averages of its own. */
+  momentum: z.number().min(0).lt(1),
+  nesterov: z.boolean(),
+  weightDecay: z.number().nonnegative(),
+  /** Whether partial reduce averages the optimizers' states with the replicas. */
+  averageOptimizer: z.boolean(),
   /** Threads of the engine in each worker. */
   threads: z.number().int().positive(),
   /** `--slow` specifications, and the reference time of an iteration that they multiply (ms); null: run at full speed. */

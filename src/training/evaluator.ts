@@ -17,8 +17,8 @@ export interface EvaluatorOptions {
   readonly token: string | null;
   readonly model: Model;
   readonly test: Dataset;
-  /** Called with the final model's parameters (valid during the call) before its evaluation is reported. */
-  readonly onFinal: (result: { parameters: Float32Array; accuracy: number; loss: number }) => Promise<void>;
+  /** Called while `model` holds the final model, before its evaluation is reported. */
+  readonly onFinal: (result: { accuracy: number; loss: number }) => Promise<void>;
 }
 
 type Evaluate = Extract<ControllerMessage, { type: 'evaluate' }>;
@@ -75,9 +75,9 @@ async function evaluateAndReport(
   const cpuBefore = process.cpuUsage();
   try {
     communicator.setIdentity({ role: 'evaluator', runKey: message.runKey });
-    const replicas = await meanReplica(message, communicator, options.model.parameters);
+    const replicas = await meanReplica(message, communicator, options.model);
     const { accuracy, loss } = await evaluateModel(options.model, options.test);
-    if (final) await options.onFinal({ parameters: options.model.parameters, accuracy, loss });
+    if (final) await options.onFinal({ accuracy, loss });
     const cpu = process.cpuUsage(cpuBefore);
     const cpuMs = (cpu.user + cpu.system) / 1000;
     answer({ type: 'evaluated', mark, loss: Number.isFinite(loss) ? loss : null, accuracy, replicas, cpuMs });
@@ -86,8 +86,8 @@ async function evaluateAndReport(
   }
 }
 
-/** Writes the mean of the replicas that can be had into `parameters`; the number of them. */
-async function meanReplica(message: Evaluate, communicator: Communicator, parameters: Float32Array): Promise<number> {
+/** Writes the mean of the replicas that can be had into the model; the number of them. */
+async function meanReplica(message: Evaluate, communicator: Communicator, model: Model): Promise<number> {
   // The final model is the same at every holder.
   const wanted: readonly Peer[] = message.final ? message.peers.slice(0, 1) : message.peers;
   const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
@@ -105,12 +105,18 @@ async function meanReplica(message: Evaluate, communicator: Communicator, parame
       `no replica could be fetched: ${first?.status === 'rejected' ? messageOf(first.reason) : 'no worker is left'}`,
     );
   }
-  for (let i = 0; i < parameters.length; i += 1) {
-    let sum = 0;
-    for (const state of states) sum += state[i] as number;
-    parameters[i] = sum / states.length;
-  }
+  writeMean(states, 0, model.parameters);
+  writeMean(states, model.parameters.length, model.auxiliary);
   return states.length;
+}
+
+/** Writes the mean of the states' values from `start` on. */
+function writeMean(states: readonly Float32Array[], start: number, into: Float32Array): void {
+  for (let i = 0; i < into.length; i += 1) {
+    let sum = 0;
+    for (const state of states) sum += state[start + i] as number;
+    into[i] = sum / states.length;
+  }
 }
 
 /** Mean loss and share of rightly classified samples over a whole data set. */

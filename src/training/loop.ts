@@ -7,10 +7,12 @@ import { strategies } from '../core/strategies/strategies.js';
 import { createBatchSource } from '../data/batch-source.js';
 import type { Dataset } from '../data/dataset.js';
 import type { Model } from '../engine/model.js';
-import { createSgd } from '../engine/optimizer.js';
 import type { ConnectedWorker, WorkerRun } from '../worker/worker-run.js';
+import { batchSeed } from './batch-seed.js';
 import type { TrainingConfig } from './config.js';
-import { type Replica, replicaRule } from './replica-rule.js';
+import { createOptimizer } from './create-optimizer.js';
+import { createReplicaRule, type Replica } from './replica-rule.js';
+import { createSchedule } from './schedule.js';
 import { createDeviceClock, type DeviceClock, parseSlowDown } from './slow-down.js';
 
 export interface TrainWorkerOptions {
@@ -24,32 +26,32 @@ export interface TrainWorkerOptions {
   readonly leave: AbortSignal;
 }
 
-/** Joins the run and trains until it ends. Resolves when the controller has let this worker go. */
+/**
+ * Joins the run and trains until it ends; the model then holds the final average. Resolves when the controller has let
+ * this worker go.
+ */
 export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
   const { connected, config, model } = options;
-  const rule = replicaRule(strategies[config.strategy].replica.exchanges);
-  const optimizer = createSgd(model.parameters.length, { momentum: config.momentum });
-  const replica: Replica = { parameters: model.parameters, optimizer, k: 0 };
-  const stateLength = rule.stateLength(replica);
-  const count = model.parameters.length;
-  const writeState = (into: Float32Array): void => {
-    into.set(model.parameters);
-    if (stateLength !== null) into.set(optimizer.state, count);
-  };
+  const { parameters, auxiliary } = model;
+  const replica: Replica = { parameters, auxiliary, optimizer: createOptimizer(parameters.length, config), k: 0 };
+  const rule = createReplicaRule(replica, {
+    exchanges: strategies[config.strategy].replica.exchanges,
+    averageOptimizer: config.averageOptimizer,
+  });
   const run = await connected.join({
-    layout: model.layout,
-    stateLength,
+    layout: [...model.layout, ...model.auxiliaryLayout],
+    exchangeLength: rule.exchangeLength,
+    stateLength: rule.stateLength,
     worker: options.worker,
-    writeState,
-    readState(from, k) {
-      model.parameters.set(from.subarray(0, count));
-      if (stateLength !== null) optimizer.state.set(from.subarray(count));
-      replica.k = k;
-    },
+    writeState: rule.writeState,
+    readState: rule.readState,
   });
 
   const batches = createBatchSource({ dataset: options.train, batchSamples: config.batchSamples, seed: config.seed });
   const device = createDevice(config, run);
+  const schedule = createSchedule(config.schedule);
+  /** The rate of a step that brings the run to `samples`. */
+  const learningRate = (samples: number): number => config.learningRate * schedule(samples);
   let lease = await run.lease(null);
   while (lease !== null) {
     batches.open(lease);
@@ -58,23 +60,27 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
       device.begin();
       const batch = batches.next();
       if (batch === null) break;
-      const { loss, values } = await model.gradient(batch);
-      rule.beforeExchange(replica, values, config.learningRate, run.input);
+      const seed = batchSeed({ seed: config.seed, worker: run.worker, k: replica.k });
+      const { loss, values } = await model.gradient({ ...batch, seed });
+      rule.beforeExchange(values, learningRate(run.progress.samples + batch.count), run.input);
       const timing = await device.end();
-      const outcome = await run.exchange({
+      const finite = isFiniteVector(run.input);
+      const { k, progress } = await run.exchange({
         k: replica.k,
-        finite: isFiniteVector(run.input),
+        finite,
         report: { samples: batch.count, loss: Number.isFinite(loss) ? loss : null, ...timing },
-        writeState,
+        writeState: rule.writeState,
       });
-      rule.afterExchange(replica, run.output, outcome.k, config.learningRate);
+      rule.afterExchange({ average: run.output, k, finite }, learningRate(progress.samples));
     }
     lease = run.done ? null : await run.lease(lease);
     if (options.leave.aborted) return run.leave();
   }
-  run.input.set(model.parameters);
-  await run.finish(replica.k, writeState);
+  rule.writeReplica(run.input);
+  await run.finish(replica.k, rule.writeState);
   await run.closed;
+  // Not before the end: the final average is made again when a holder of it dies.
+  rule.readReplica(run.output);
 }
 
 interface Device {

@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { assert } from '../base/assert.js';
 import { messageOf, PreduceError } from '../base/errors.js';
+import type { Model } from '../engine/model.js';
 import type { Layout } from '../wire/messages.js';
 
 export interface NamedTensor {
@@ -45,6 +46,16 @@ export function tensorsOfVector(layout: Layout, vector: Float32Array): NamedTens
   });
   assert(start === vector.length, `a layout of ${start} values for a vector of ${vector.length}`);
   return tensors;
+}
+
+/** Everything that a model needs to evaluate: its parameters, then its running statistics. */
+export function tensorsOfModel(
+  model: Pick<Model, 'layout' | 'parameters' | 'auxiliaryLayout' | 'auxiliary'>,
+): NamedTensor[] {
+  return [
+    ...tensorsOfVector(model.layout, model.parameters),
+    ...tensorsOfVector(model.auxiliaryLayout, model.auxiliary),
+  ];
 }
 
 function elementCount(shape: readonly number[]): number {

@@ -62,6 +62,8 @@ export interface WorkerRun {
   readonly done: boolean;
   /** Iteration number that the model came with. */
   readonly initialK: number;
+  /** Global progress, as of the last answer of the controller. */
+  readonly progress: Progress;
   /** READY, then the group's collective. Throws `run-ended`, `connection-lost`. */
   exchange(step: ExchangeInput): Promise<ExchangeOutcome>;
   /** The next stretch of the epoch's permutation, `finished` being complete; null when there is no more work. */
@@ -174,6 +176,9 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
   return {
     worker: joined.worker,
     initialK: joined.initialK,
+    get progress() {
+      return progress;
+    },
     input,
     output,
     get done() {
