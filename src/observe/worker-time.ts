@@ -1,8 +1,8 @@
 /**
- * Where each worker's time went: computing (emulated padding, data and everything between two exchanges included),
- * waiting for a group, or in a collective. Told by the controller's clock alone, so that the parts add up to the whole.
+ * Where each worker's time went in all: its activities, added up. The parts add up to the whole.
  */
 import type { WorkerId } from '../base/ids.js';
+import { type Activity, createActivities } from './activities.js';
 import type { RunEvent } from './run-events.js';
 
 /** One worker's time in a run, in ms. */
@@ -16,18 +16,13 @@ export interface WorkerTime {
   readonly reduceMs: number;
 }
 
-type Activity = 'computeMs' | 'waitMs' | 'reduceMs';
-
-interface Track {
+interface Account {
   readonly worker: WorkerId;
   steps: number;
   samples: number;
   computeMs: number;
   waitMs: number;
   reduceMs: number;
-  /** Null while it takes no part: not joined, left, dead, or the run is over. */
-  activity: Activity | null;
-  sinceMs: number;
 }
 
 export interface WorkerTimes {
@@ -36,88 +31,36 @@ export interface WorkerTimes {
   result(): readonly WorkerTime[];
 }
 
-type Formed = Extract<RunEvent, { type: 'groupFormed' }>;
+const PARTS = { compute: 'computeMs', wait: 'waitMs', reduce: 'reduceMs' } as const satisfies Record<Activity, string>;
 
 /** Creates the accounts; feed it a run's events in order. */
 export function createWorkerTimes(): WorkerTimes {
-  const tracks = new Map<WorkerId, Track>();
-  const openGroups = new Map<number, Formed>();
-  let running = false;
+  const accounts = new Map<WorkerId, Account>();
+  const activities = createActivities(({ worker, activity, startMs, endMs }) => {
+    accountOf(worker)[PARTS[activity]] += endMs - startMs;
+  });
 
-  function trackOf(worker: WorkerId): Track {
-    let track = tracks.get(worker);
-    if (track === undefined) {
-      track = { worker, steps: 0, samples: 0, computeMs: 0, waitMs: 0, reduceMs: 0, activity: null, sinceMs: 0 };
-      tracks.set(worker, track);
+  function accountOf(worker: WorkerId): Account {
+    let account = accounts.get(worker);
+    if (account === undefined) {
+      account = { worker, steps: 0, samples: 0, computeMs: 0, waitMs: 0, reduceMs: 0 };
+      accounts.set(worker, account);
     }
-    return track;
-  }
-
-  function turn(worker: WorkerId, activity: Activity | null, timeMs: number): void {
-    const track = trackOf(worker);
-    if (track.activity !== null) track[track.activity] += timeMs - track.sinceMs;
-    track.activity = activity;
-    track.sinceMs = timeMs;
-  }
-
-  function onGroupClosed(event: Extract<RunEvent, { type: 'groupClosed' }>): void {
-    const members = openGroups.get(event.group)?.members ?? [];
-    openGroups.delete(event.group);
-    for (const worker of members) {
-      // The signals of those who did not commit are back in the queue, unless they are gone.
-      if (!event.committed.includes(worker) && trackOf(worker).activity === 'reduceMs')
-        turn(worker, 'waitMs', event.timeMs);
-    }
-  }
-
-  function add(event: RunEvent): void {
-    const { timeMs } = event;
-    switch (event.type) {
-      case 'started':
-        running = true;
-        for (const worker of event.workers) turn(worker, 'computeMs', timeMs);
-        return;
-      case 'workerSynced':
-        if (running) turn(event.worker, 'computeMs', timeMs);
-        return;
-      case 'ready': {
-        turn(event.worker, 'waitMs', timeMs);
-        const track = trackOf(event.worker);
-        track.steps += 1;
-        track.samples += event.samples;
-        return;
-      }
-      case 'groupFormed':
-        openGroups.set(event.group, event);
-        for (const worker of event.members) turn(worker, 'reduceMs', timeMs);
-        return;
-      case 'reduced': {
-        const isFinal = openGroups.get(event.group)?.kind === 'final';
-        return turn(event.worker, isFinal ? null : 'computeMs', timeMs);
-      }
-      case 'released':
-        return turn(event.worker, 'computeMs', timeMs);
-      case 'groupClosed':
-        return onGroupClosed(event);
-      case 'workerFinished':
-        return turn(event.worker, 'waitMs', timeMs);
-      case 'workerLeft':
-      case 'workerDead':
-        return turn(event.worker, null, timeMs);
-      case 'runEnded':
-        running = false;
-        for (const worker of tracks.keys()) turn(worker, null, timeMs);
-        return;
-      default:
-    }
+    return account;
   }
 
   return {
-    add,
+    add(event) {
+      activities.add(event);
+      if (event.type !== 'ready') return;
+      const account = accountOf(event.worker);
+      account.steps += 1;
+      account.samples += event.samples;
+    },
     result: () =>
-      [...tracks.values()]
-        .filter((track) => track.computeMs + track.waitMs + track.reduceMs > 0)
+      [...accounts.values()]
+        .filter((account) => account.computeMs + account.waitMs + account.reduceMs > 0)
         .sort((a, b) => a.worker - b.worker)
-        .map(({ activity: _activity, sinceMs: _sinceMs, ...time }) => time),
+        .map((account) => ({ ...account })),
   };
 }
