@@ -1,10 +1,10 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { workerId } from '../base/ids.js';
 import type { RunEvent } from './run-events.js';
-import { createRunRecord, readRunRecord } from './run-record.js';
+import { createRunRecord } from './run-record.js';
 
 const finished: RunEvent = { type: 'workerFinished', timeMs: 3.5, worker: workerId(1) };
 const logged: RunEvent = { type: 'logged', timeMs: 4, worker: workerId(1), values: { loss: 0.25 } };
@@ -43,6 +43,7 @@ describe('createRunRecord', () => {
     const record = await createRunRecord({ directory: join(folder, 'runs', 'one'), config: { seed: 3 } });
     expect(record.directory).toBe(join(folder, 'runs', 'one'));
     for (const event of [finished, logged, evaluated]) record.append(event);
+    await record.writeJson('config.json', { seed: 3 });
     await record.writeJson('summary.json', { updates: 1 });
     await record.close();
     await record.close();
@@ -52,7 +53,7 @@ describe('createRunRecord', () => {
       'metrics.jsonl',
       'summary.json',
     ]);
-    expect(JSON.parse(await readFile(record.file('config.json'), 'utf8'))).toEqual({ seed: 3 });
+    expect(JSON.parse(await readFile(record.file('config.json'), 'utf8'))).toEqual({ format: 1, seed: 3 });
     expect(JSON.parse(await readFile(record.file('summary.json'), 'utf8'))).toEqual({ updates: 1 });
     expect(await linesOf(record.file('events.jsonl'))).toEqual([finished, logged, evaluated]);
     expect(await linesOf(record.file('metrics.jsonl'))).toEqual([
@@ -110,45 +111,5 @@ describe('createRunRecord', () => {
     });
     await record.close();
     expect((await readdir(record.directory)).toSorted()).toEqual(['config.json', 'events.jsonl', 'metrics.jsonl']);
-  });
-});
-
-describe('readRunRecord', () => {
-  async function writeRecord(): Promise<string> {
-    const record = await createRunRecord({ directory: join(folder, 'run'), config: { seed: 3 } });
-    record.append(finished);
-    record.append(evaluated);
-    await record.close();
-    return record.directory;
-  }
-
-  it('reads back what was written', async () => {
-    expect(await readRunRecord(await writeRecord())).toEqual({ config: { seed: 3 }, events: [finished, evaluated] });
-  });
-
-  it('leaves out a line that was cut off', async () => {
-    const directory = await writeRecord();
-    await appendFile(join(directory, 'events.jsonl'), '{"type":"worker');
-    expect((await readRunRecord(directory)).events).toEqual([finished, evaluated]);
-  });
-
-  it.each<[string, string, RegExp]>([
-    ['a damaged line', '{"type":\n', /JSON in line 3/],
-    ['a line that is no event', '{"type":"ready"}\n', /event in line 3/],
-    ['a line that is no object', 'null\n', /event in line 3/],
-  ])('refuses %s', async (_, line, message) => {
-    const directory = await writeRecord();
-    await appendFile(join(directory, 'events.jsonl'), line);
-    await expect(readRunRecord(directory)).rejects.toMatchObject({
-      code: 'bad-data',
-      message: expect.stringMatching(message),
-    });
-  });
-
-  it('says so where there is no run', async () => {
-    await expect(readRunRecord(folder)).rejects.toMatchObject({
-      code: 'data-missing',
-      message: expect.stringMatching(/run directory with config\.json/),
-    });
   });
 });

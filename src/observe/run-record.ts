@@ -1,11 +1,10 @@
 /**
  * The record of a run, in its directory: config.json (what was asked for), events.jsonl (all that happened, one
- * `RunEvent` a line) and metrics.jsonl (the curves: evaluations and values that workers logged).
+ * `RunEvent` a line) and metrics.jsonl (the curves: evaluations and values that workers logged). stored-run.ts reads it.
  */
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rename, writeFile } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { messageOf, PreduceError } from '../base/errors.js';
 import { claimRunDirectory } from './run-directory.js';
@@ -18,14 +17,20 @@ export const RECORD_FILES = {
   summary: 'summary.json',
 } as const;
 
+/**
+ * Version of what the files mean, told in config.json; readers refuse what is newer. Raise it when a reader of today would
+ * misunderstand; new fields and new kinds of events do not need that.
+ */
+export const RECORD_FORMAT = 1;
+
 /** Events that may wait for the disk, in bytes; more are dropped, which `close` then reports. */
 const UNWRITTEN_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface RunRecordOptions {
   /** Must be new or empty. */
   readonly directory: string;
-  /** Written to config.json: JSON values. */
-  readonly config: unknown;
+  /** Written to config.json, beside the format: JSON values. */
+  readonly config: Readonly<Record<string, unknown>>;
 }
 
 export interface RunRecord {
@@ -35,7 +40,7 @@ export interface RunRecord {
   file(name: string): string;
   /** Appends an event. Never blocks and never throws: a disk that fails is reported by `close`. */
   append(event: RunEvent): void;
-  /** Writes a JSON file whole or not at all. Throws `out-dir-unusable`. */
+  /** Writes a JSON file whole or not at all, config.json with its format. Throws `out-dir-unusable`. */
   writeJson(name: string, value: unknown): Promise<void>;
   /** Flushes and closes. Throws `out-dir-unusable` where something could not be written. May be called again. */
   close(): Promise<void>;
@@ -46,7 +51,9 @@ export interface RunRecord {
 /** Opens a record. Throws `out-dir-unusable` before anything of the run is written. */
 export async function createRunRecord({ directory, config }: RunRecordOptions): Promise<RunRecord> {
   const claimed = await claimRunDirectory(directory);
-  await writeJsonFile(claimed.file(RECORD_FILES.config), config);
+  const writeConfig = (value: unknown): Promise<void> =>
+    writeJsonFile(claimed.file(RECORD_FILES.config), { format: RECORD_FORMAT, ...(value as object) });
+  await writeConfig(config);
   const events = await openLines(claimed.file(RECORD_FILES.events));
   const metrics = await openLines(claimed.file(RECORD_FILES.metrics));
 
@@ -66,7 +73,8 @@ export async function createRunRecord({ directory, config }: RunRecordOptions): 
       const metric = metricOf(event);
       if (metric !== null) metrics.append(metric);
     },
-    writeJson: (name, value) => writeJsonFile(claimed.file(name), value),
+    writeJson: (name, value) =>
+      name === RECORD_FILES.config ? writeConfig(value) : writeJsonFile(claimed.file(name), value),
     close,
     async abandon() {
       await Promise.all([events.close(), metrics.close()]);
@@ -134,57 +142,4 @@ async function writeJsonFile(path: string, value: unknown): Promise<void> {
       cause: error,
     });
   }
-}
-
-/** What a run directory holds. */
-export interface StoredRun {
-  /** config.json, not interpreted. */
-  readonly config: unknown;
-  readonly events: readonly RunEvent[];
-}
-
-/**
- * Reads a record back. A last line that was cut off (the run was killed) is left out.
- * Throws `data-missing` where there is no record, `bad-data` where it is damaged.
- */
-export async function readRunRecord(directory: string): Promise<StoredRun> {
-  const config = parseJson(await readText(directory, RECORD_FILES.config), `${directory}/${RECORD_FILES.config}`);
-  const text = await readText(directory, RECORD_FILES.events);
-  const lines = text.split('\n');
-  // Without a newline at its end the last line was not written whole.
-  lines.pop();
-  const events = lines.map((line, index) => {
-    const where = `line ${index + 1} of ${join(directory, RECORD_FILES.events)}`;
-    const event = parseJson(line, where);
-    if (!isRunEvent(event))
-      throw new PreduceError('bad-data', `expected an event in ${where}, got ${line.slice(0, 80)}`);
-    return event;
-  });
-  return { config, events };
-}
-
-async function readText(directory: string, name: string): Promise<string> {
-  try {
-    return await readFile(join(directory, name), 'utf8');
-  } catch (error) {
-    throw new PreduceError(
-      'data-missing',
-      `expected ${directory} to be a run directory with ${name} in it, got "${messageOf(error)}"`,
-      { cause: error },
-    );
-  }
-}
-
-function parseJson(text: string, where: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new PreduceError('bad-data', `expected JSON in ${where}, got "${messageOf(error)}"`, { cause: error });
-  }
-}
-
-function isRunEvent(value: unknown): value is RunEvent {
-  if (typeof value !== 'object' || value === null) return false;
-  const { type, timeMs } = value as Readonly<Record<string, unknown>>;
-  return typeof type === 'string' && typeof timeMs === 'number';
 }
