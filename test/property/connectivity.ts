@@ -1,0 +1,104 @@
+/**
+ * The invariant of algorithms.md 3.2, checked by what can be seen from outside: for T >= N - 1 any 2T consecutive groups, with no
+ * abort and no change of the active workers among them, connect all active workers.
+ */
+import { assert } from '../../src/base/assert.js';
+import type { WorkerId } from '../../src/base/ids.js';
+import type { Effect } from '../../src/core/effects.js';
+import type { ControllerEvent } from '../../src/core/events.js';
+import type { RunView } from '../../src/core/view.js';
+import type { Scenario } from './scenario.js';
+
+export interface ConnectivityCheck {
+  /** After each step. Throws where the invariant is broken. */
+  observe(event: ControllerEvent, effects: readonly Effect[], view: RunView): void;
+  /** Windows of 2T groups that were checked. */
+  readonly windows: number;
+}
+
+export function createConnectivityCheck({ filter, strategy, ...scenario }: Scenario): ConnectivityCheck {
+  /** Those from whom a READY came, or who were there at the start; and those who want to leave. */
+  const counted = new Set<WorkerId>();
+  const leaving = new Set<WorkerId>();
+  let started = false;
+  let active: readonly WorkerId[] = [];
+  let groups: (readonly WorkerId[])[] = [];
+  let windows = 0;
+
+  function follow(event: ControllerEvent, effects: readonly Effect[]): void {
+    if (event.type === 'ready') counted.add(event.worker);
+    if (event.type === 'leaving') leaving.add(event.worker);
+    const starts = effects.filter((effect) => effect.type === 'start');
+    if (!started && starts.length > 0) {
+      started = true;
+      for (const { worker } of starts) counted.add(worker);
+    }
+    for (const effect of effects) {
+      if (effect.type !== 'dead' && effect.type !== 'left') continue;
+      counted.delete(effect.worker);
+      leaving.delete(effect.worker);
+    }
+  }
+
+  function activeNow(view: RunView): readonly WorkerId[] {
+    return view.workers
+      .filter(({ worker, state }) => {
+        const working = state === 'computing' || state === 'queued' || state === 'grouped';
+        return working && counted.has(worker) && !leaving.has(worker);
+      })
+      .map(({ worker }) => worker);
+  }
+
+  /** T of the present workers; null where the invariant says nothing. */
+  function bound(): number | null {
+    const least = active.length - 1;
+    if (least < 1) return null;
+    const { connectivityGroups } = scenario;
+    const wanted = connectivityGroups === 'auto' ? 2 * least : connectivityGroups;
+    const bounded = Math.max(1, Math.ceil(least / (scenario.groupSize - 1)), wanted);
+    return bounded >= least ? bounded : null;
+  }
+
+  return {
+    observe(event, effects, view) {
+      follow(event, effects);
+      if (filter === 'none' || strategy !== 'partial-reduce') return;
+      const now = activeNow(view);
+      const aborted = effects.some(
+        (effect) => effect.type === 'abortGroup' || (effect.type === 'groupClosed' && effect.aborted),
+      );
+      const same = now.length === active.length && now.every((worker, i) => worker === active[i]);
+      // A life that ends and a successor with its number are a change too, though the numbers are the same.
+      const replaced = effects.some((effect) => effect.type === 'dead' || effect.type === 'left');
+      if (aborted || !same || replaced) groups = [];
+      active = now;
+      // An expired hold gives connectivity up for a while, and a drain for good.
+      if (view.holdsExpired > 0 || view.finishReason !== null) return;
+      const t = bound();
+      for (const effect of effects) {
+        if (effect.type !== 'formGroup' || effect.group.kind !== 'step') continue;
+        groups.push(effect.group.members.map(({ worker }) => worker));
+        if (t === null || groups.length < 2 * t) continue;
+        windows += 1;
+        const components = componentsOf(active, groups.slice(-2 * t));
+        assert(components === 1, `the last ${2 * t} groups leave ${active.length} workers in ${components} components`);
+      }
+    },
+    get windows() {
+      return windows;
+    },
+  };
+}
+
+/** By relabelling: slow and simple, so that it shares nothing with the filter's union-find. */
+function componentsOf(workers: readonly WorkerId[], groups: readonly (readonly WorkerId[])[]): number {
+  const labels = new Map(workers.map((worker) => [worker, worker]));
+  for (const group of groups) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const joined = new Set(group.map((worker) => labels.get(worker) ?? worker));
+    const label = labels.get(first) ?? first;
+    for (const [worker, old] of labels) if (joined.has(old)) labels.set(worker, label);
+  }
+  return new Set(labels.values()).size;
+}

@@ -1,0 +1,55 @@
+import { assert, property, sample } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Tally } from './accounting.js';
+import { playFleet } from './fleet.js';
+import { type Scenario, scenarios } from './scenario.js';
+
+/** Plays many scenarios; gives the sum of what happened in them. A failure prints fast-check's seed and the scenario. */
+function play(runs: number, fixed: Partial<Scenario> = {}): Tally {
+  const sum: Partial<Record<keyof Tally, number>> = {};
+  assert(
+    property(scenarios(fixed), (scenario) => {
+      const { tally } = playFleet(scenario);
+      for (const key of Object.keys(tally) as (keyof Tally)[]) sum[key] = (sum[key] ?? 0) + tally[key];
+    }),
+    { numRuns: runs },
+  );
+  return sum as Tally;
+}
+
+describe('a fleet of honest workers', () => {
+  it('keeps every rule and comes to its end, whatever befalls it', () => {
+    const tally = play(350);
+    // Holds seldom expire here: they have a test of their own.
+    const missing = Object.entries(tally).filter(([name, count]) => count === 0 && name !== 'holdsExpired');
+    expect(missing).toEqual([]);
+  });
+
+  it('keeps every rule when holds expire', () => {
+    const hasty = { strategy: 'partial-reduce', filter: 'epoch', connectivityGroups: 1, holdTimeoutMs: 5 } as const;
+    expect(play(60, { ...hasty, workers: 6, groupSize: 2 }).holdsExpired).toBeGreaterThan(10);
+  });
+
+  it('connects all active workers within any 2T groups', () => {
+    const patient = { strategy: 'partial-reduce', filter: 'epoch', holdTimeoutMs: 1e7, horizonMs: 2000 } as const;
+    const { windows } = play(100, { ...patient, ledger: null, ownSteps: null, maxLocalSteps: null, workers: 6 });
+    expect(windows).toBeGreaterThan(1000);
+  });
+
+  it('does the same again for the same seed', () => {
+    assert(
+      property(scenarios(), (scenario) => {
+        const { hash, steps } = playFleet(scenario);
+        expect(playFleet(scenario)).toMatchObject({ hash, steps });
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('does something else for another seed', () => {
+    const [scenario] = sample(scenarios({ workers: 4, minWorkers: 2 }), 1);
+    expect(playFleet({ ...(scenario as Scenario), seed: 1 }).hash).not.toBe(
+      playFleet({ ...(scenario as Scenario), seed: 2 }).hash,
+    );
+  });
+});
