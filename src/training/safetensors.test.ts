@@ -7,6 +7,7 @@ import {
   encodeSafetensors,
   type NamedTensor,
   readSafetensors,
+  tensorsOfModel,
   tensorsOfVector,
   writeSafetensors,
 } from './safetensors.js';
@@ -130,6 +131,23 @@ describe('tensorsOfVector', () => {
   it('asserts that the vector fits', () => {
     expect(() => tensorsOfVector(layout, new Float32Array(7))).toThrow('a layout of 6 values for a vector of 7');
   });
+});
+
+it('tensorsOfModel gives parameters, then running statistics', () => {
+  const model = {
+    layout: [{ name: 'norm.weight', shape: [2] }],
+    parameters: Float32Array.of(1, 2),
+    auxiliaryLayout: [
+      { name: 'norm.running_mean', shape: [2] },
+      { name: 'norm.running_var', shape: [1, 2] },
+    ],
+    auxiliary: Float32Array.of(3, 4, 5, 6),
+  };
+  expect(tensorsOfModel(model)).toEqual([
+    { name: 'norm.weight', shape: [2], values: Float32Array.of(1, 2) },
+    { name: 'norm.running_mean', shape: [2], values: Float32Array.of(3, 4) },
+    { name: 'norm.running_var', shape: [1, 2], values: Float32Array.of(5, 6) },
+  ]);
 });
 
 describe('writeSafetensors and readSafetensors', () => {
