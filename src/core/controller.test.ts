@@ -52,6 +52,12 @@ describe('all-reduce', () => {
     expect(run.formed()).toEqual([[0, 1, 2]]);
   });
 
+  it('gives a joiner the model of the present round, not that of a worker which finished before', () => {
+    const run = startedRun(3, allReduce).ready(0).ready(1).ready(2).done(0, 1, 2).say('finished', 0);
+    run.ready(1).ready(2).done(1, 2).join().ready(1).ready(2);
+    expect(run.of('transfer')[0]).toMatchObject({ joiner: { worker: 3 }, donor: { worker: 1 } });
+  });
+
   it('goes on without a joiner that dies while it fetches the model', () => {
     const run = startedRun(2, allReduce).join().ready(0).ready(1).lost(2);
     expect(run.formed()).toEqual([[0, 1]]);

@@ -150,9 +150,11 @@ function chooseDonor(state: RunState, joiner: Member): Member | null {
   const members = [...state.members.values()];
   const able = members.filter((member) => isSynced(member) && member.suspectSinceMs === null && !member.leaving);
   const kMax = Math.max(...able.map((member) => member.k));
+  // A synchronous joiner must be of the others' round: who has finished may be of an earlier one.
+  const lag = state.strategy.synchronous ? 0 : able.length;
   const transfers = (donor: Member): number => members.filter((member) => member.donor === donor.worker).length;
   const ranked = able
-    .filter((member) => member.k >= kMax - able.length)
+    .filter((member) => member.k >= kMax - lag)
     .map((member) => ({ member, failed: Number(joiner.failedDonors.has(member.worker)), busy: transfers(member) }))
     .toSorted((a, b) => a.failed - b.failed || a.busy - b.busy || a.member.worker - b.member.worker);
   return ranked[0]?.member ?? null;

@@ -176,9 +176,20 @@ export function createAccounting(scenario: Scenario): Accounting {
       life.unreported = group.id;
     }
     checkWeights(group);
+    if (kind === 'step') checkRound(group);
     assert(group.kMax === Math.max(...members.map(({ k }) => k)), `group ${group.id}: kMax ${group.kMax}`);
     open.set(group.id, { group, done: new Set(), reported: new Set() });
     tally.groups += 1;
+  }
+
+  /** Synchronous replicas are the same as long as no fault cuts a round in two. */
+  function checkRound({ id, members }: Group): void {
+    const { strategy, ledger, deaths, stalls, giveUpRate } = scenario;
+    const isCut = deaths > 0 || stalls > 0 || giveUpRate > 0;
+    // Where leases come back at the end of the data, who waited idle for one is behind.
+    if (strategy !== 'all-reduce' || isCut || ledger !== null) return;
+    const rounds = new Set(members.map(({ k }) => k));
+    assert(rounds.size === 1, `group ${id} has members of the rounds ${[...rounds].join()}`);
   }
 
   function checkWeights({ id, members }: Group): void {
