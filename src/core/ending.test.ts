@@ -30,6 +30,11 @@ describe('the drain and the final average', () => {
     expect(run.of('runEnded')[0]?.holders).toEqual([0]);
   });
 
+  it('lets joiners without the model go in the same step that forms the final group', () => {
+    const run = startedRun(1).join().say('finished', 0);
+    expect(run.types()).toEqual(['left', 'formGroup']);
+  });
+
   it('ends a run that never started', () => {
     const run = new ScriptedRun({ minWorkers: 5 }).join().join().synced(0).step({ type: 'stop', reason: 'enough' });
     expect(run.of('left')).toHaveLength(2);

@@ -4,7 +4,7 @@
 import type { LeaseId } from '../base/ids.js';
 import { formGroup } from './groups.js';
 import { isSynced, type Member } from './member.js';
-import { lifeOf } from './membership.js';
+import { letLeaversGo, lifeOf } from './membership.js';
 import { enter, type RunState } from './run-state.js';
 
 /** Gives what is wrong with the request, where it breaks the protocol. */
@@ -72,7 +72,10 @@ export function endWhenIdle(state: RunState): void {
   if (synced.length === 0) return end(state, []);
   const isOver = synced.every((member) => member.phase === 'finished' && member.suspectSinceMs === null);
   if (!isOver || state.openGroups.size > 0) return;
-  if (state.finishReason === null) beginFinish(state, 'every worker has finished');
+  if (state.finishReason === null) {
+    beginFinish(state, 'every worker has finished');
+    letLeaversGo(state);
+  }
   const candidates = synced.map((member) => ({ member, k: member.k, finite: member.finite }));
   formGroup(state, 'final', candidates, { rule: 'constant' });
 }

@@ -64,6 +64,9 @@ export function playFleet(scenario: Scenario): FleetResult {
     const view = controller.view();
     accounting.after(event, effects, view, controller.nextDeadlineMs());
     connectivity.observe(event, effects, view);
+    // A step does all that its event has made possible: nothing is left for the next one to do.
+    const more = controller.step({ nowMs: timeline.nowMs, type: 'tick' });
+    assert(more.length === 0, `"${event.type}" left something undone: ${more.map(({ type }) => type).join()}`);
     for (const effect of effects) carryOut(effect);
   }
 
