@@ -32,10 +32,17 @@ export interface TimelineBuilder {
 }
 
 const FIRST_CAPTURE_MS = 50;
-/** A window ends when its workers have taken this many steps each, in the mean. */
-const STEPS_PER_WORKER = 12;
+/** A window ends when its workers have taken this many steps together, kept between the bounds for each in the mean. */
+const STEPS_WANTED = 96;
+const STEPS_PER_WORKER_MIN = 6;
+const STEPS_PER_WORKER_MAX = 12;
 /** Enough for any picture; a run of thousands of workers has shorter windows. */
 const STEPS_MAX = 5000;
+
+function stepsOfWindow(workers: number): number {
+  const each = Math.min(STEPS_PER_WORKER_MAX, Math.max(STEPS_PER_WORKER_MIN, STEPS_WANTED / workers));
+  return Math.min(STEPS_MAX, each * workers);
+}
 
 interface Capture {
   readonly startMs: number;
@@ -64,7 +71,7 @@ export function createTimeline(): TimelineBuilder {
     const open = activities.open(timeMs);
     for (const capture of going) {
       capture.steps += 1;
-      if (capture.steps < Math.min(STEPS_MAX, STEPS_PER_WORKER * open.length)) continue;
+      if (capture.steps < stepsOfWindow(open.length)) continue;
       for (const interval of open) keep(capture, interval);
       capture.endMs = timeMs;
     }

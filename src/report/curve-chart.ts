@@ -1,16 +1,10 @@
 /**
- * A chart of curves over time, rendered by ECharts to SVG without a browser. Colours are placeholders that become CSS
- * variables, so that one picture serves a light page, a dark one and paper.
+ * A chart of curves over time.
  */
-import { LineChart } from 'echarts/charts';
-import { GridComponent, MarkLineComponent, MarkPointComponent } from 'echarts/components';
-import { init, use } from 'echarts/core';
-import { SVGRenderer } from 'echarts/renderers';
 import type { AxisScale } from './axis-scale.js';
-import { escapeHtml, type Html, trustedHtml } from './html.js';
-import { type SeriesStyle, SERIES_COLOURS } from './series-style.js';
-
-use([LineChart, GridComponent, MarkLineComponent, MarkPointComponent, SVGRenderer]);
+import type { Html } from './html.js';
+import type { SeriesStyle } from './series-style.js';
+import { CHART_COLOURS, CHART_FONT_SIZE, renderSvgChart, seriesColour, valueAxis } from './svg-chart.js';
 
 export interface Curve {
   readonly style: SeriesStyle;
@@ -36,67 +30,27 @@ export interface CurveChart {
   readonly target: { readonly value: number; readonly label: string } | null;
 }
 
-const WIDTH = 900;
 const HEIGHT = 380;
-const FONT_SIZE = 13;
-
-/** Colours that nothing else uses; `toCssVariables` replaces them. */
-const TEXT = '#b00001';
-const GRID = '#b00002';
-const AXIS = '#b00003';
-const TARGET = '#b00004';
-const PLACEHOLDERS: Readonly<Record<string, string>> = {
-  [TEXT]: 'var(--text-soft)',
-  [GRID]: 'var(--grid)',
-  [AXIS]: 'var(--axis)',
-  [TARGET]: 'var(--text)',
-};
-
-function seriesPlaceholder(style: SeriesStyle): string {
-  return `#a0000${style.colour}`;
-}
 
 /** The picture, with title and description for screen readers. */
 export function renderCurveChart(chart: CurveChart): Html {
-  const instance = init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height: HEIGHT });
-  try {
-    instance.setOption({
-      animation: false,
-      backgroundColor: 'transparent',
+  const { id, title, description } = chart;
+  return renderSvgChart({
+    id,
+    title,
+    description,
+    height: HEIGHT,
+    option: {
       grid: { left: 64, right: 24, top: 20, bottom: 56, outerBoundsMode: 'none' },
-      xAxis: axis(chart.timeScale, 'time in seconds', ''),
-      yAxis: axis(chart.valueScale, null, chart.valueSuffix),
+      xAxis: valueAxis(chart.timeScale, 'time in seconds', ''),
+      yAxis: valueAxis(chart.valueScale, null, chart.valueSuffix),
       series: [...chart.curves.map(curveSeries), ...targetSeries(chart)],
-    });
-    return dress(instance.renderToSVGString(), chart);
-  } finally {
-    // Without it a timer keeps the process alive.
-    instance.dispose();
-  }
-}
-
-function axis(scale: AxisScale, name: string | null, suffix: string): object {
-  return {
-    type: 'value',
-    min: scale.min,
-    max: scale.max,
-    interval: scale.step,
-    axisLabel: {
-      color: TEXT,
-      fontSize: FONT_SIZE,
-      formatter: (value: number) => `${value.toFixed(scale.decimals)}${suffix}`,
     },
-    axisTick: { lineStyle: { color: AXIS } },
-    axisLine: { show: true, onZero: false, lineStyle: { color: AXIS } },
-    splitLine: { show: name === null, lineStyle: { color: GRID } },
-    ...(name === null
-      ? {}
-      : { name, nameLocation: 'middle', nameGap: 34, nameTextStyle: { color: TEXT, fontSize: FONT_SIZE } }),
-  };
+  });
 }
 
 function curveSeries({ style, points, faint, dot }: Curve): object {
-  const color = seriesPlaceholder(style);
+  const color = seriesColour(style.colour);
   return {
     type: 'line',
     data: points,
@@ -128,36 +82,16 @@ function targetSeries({ target }: CurveChart): object[] {
       markLine: {
         silent: true,
         symbol: 'none',
-        lineStyle: { color: TARGET, type: [2, 4], width: 1.25 },
+        lineStyle: { color: CHART_COLOURS.text, type: [2, 4], width: 1.25 },
         label: {
           formatter: target.label,
           position: 'insideEndBottom',
-          color: TARGET,
-          fontSize: FONT_SIZE,
+          color: CHART_COLOURS.text,
+          fontSize: CHART_FONT_SIZE,
           textBorderWidth: 0,
         },
         data: [{ yAxis: target.value }],
       },
     },
   ];
-}
-
-/** Takes out what only a script would use, and makes ids, colours and texts the page's own. */
-function dress(svg: string, { id, title, description }: CurveChart): Html {
-  const bare = svg
-    .replace(/<style[\s\S]*?<\/style>/g, '')
-    .replace(/ (?:class|ecmeta_\w+|pointer-events|xmlns:xlink|baseProfile)="[^"]*"/g, '')
-    .replace(/font-family:[^;"]*;?/g, '')
-    .replace(/\bzr\d+-/g, `${id}-`)
-    .replace(/#[ab]0000\d/g, (placeholder) => toCssVariable(placeholder));
-  const open = `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="${id}-title ${id}-description">`;
-  const texts = `<title id="${id}-title">${escapeHtml(title)}</title><desc id="${id}-description">${escapeHtml(description)}</desc>`;
-  return trustedHtml(bare.replace(/^<svg[^>]*>/, () => open + texts).trim());
-}
-
-function toCssVariable(placeholder: string): string {
-  const named = PLACEHOLDERS[placeholder];
-  if (named !== undefined) return named;
-  const colour = Number(placeholder.at(-1));
-  return colour < SERIES_COLOURS ? `var(--series-${colour})` : placeholder;
 }

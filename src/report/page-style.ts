@@ -9,14 +9,14 @@ export const PAGE_STYLE = `
   --page: #ffffff; --panel: #f5f6f8; --text: #1c1f24; --text-soft: #555c66; --rule: #d8dce2;
   --grid: #e6e9ee; --axis: #9aa1ab; --accent: #0b5cad;
   --series-0: #0072b2; --series-1: #c14a00; --series-2: #00805e; --series-3: #a8478a; --series-4: #8a6d00; --series-5: #3b3f46;
-  --compute: #0072b2; --wait: #e0a100; --wait-stripe: #b57f00; --reduce: #00805e;
+  --compute: #4a9fd8; --wait: #e0a100; --wait-stripe: #b57f00; --reduce: #00573f; --heat: #0b5cad;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #14171c; --panel: #1d2128; --text: #e8eaed; --text-soft: #a7aeb9; --rule: #353b45;
     --grid: #2a2f38; --axis: #646c78; --accent: #7cb8f2;
     --series-0: #56b4e9; --series-1: #ff8a4c; --series-2: #35c79b; --series-3: #e39ace; --series-4: #e6c229; --series-5: #c9ced6;
-    --compute: #3f9bd6; --wait: #d6a21e; --wait-stripe: #8f6a06; --reduce: #2fb38b;
+    --compute: #3a7fb5; --wait: #d6a21e; --wait-stripe: #8f6a06; --reduce: #7ee0bd; --heat: #5aa9f0;
   }
 }
 * { box-sizing: border-box; }
@@ -27,8 +27,11 @@ body {
 }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .25rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 .75rem; }
+h3 { font-size: 1rem; margin: 1.25rem 0 .35rem; }
 p { margin: 0 0 .75rem; }
 .reading { font-size: 1.1rem; max-width: 48rem; margin-top: .75rem; }
+.explanation { max-width: 48rem; }
+.warning { border-left: 3px solid var(--wait); padding-left: .75rem; max-width: 48rem; }
 .note { color: var(--text-soft); font-size: .9rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .93rem; }

@@ -10,6 +10,7 @@ import { type Html, html, trustedHtml } from './html.js';
 import { PAGE_STYLE } from './page-style.js';
 import { readResult } from './reading.js';
 import { groupRuns, type ReportFact, type ReportGroup, type ReportInput, type ReportRun } from './report-input.js';
+import { renderStructure } from './structure-sections.js';
 import { renderTimeShares } from './time-shares.js';
 
 /** Nothing may be fetched, whatever a label manages to say. */
@@ -37,6 +38,7 @@ export function renderReport(input: ReportInput): string {
 <header>
 <h1>${title}</h1>
 <p class="reading">${reading}</p>
+${(input.notes ?? []).map((note) => html`<p class="warning">${note}</p>`)}
 </header>
 <section aria-labelledby="results"><h2 id="results">Results</h2>
 ${renderComparisonTable(groups, targetAccuracy)}
@@ -45,6 +47,7 @@ ${renderCurves(groups, targetAccuracy)}
 <section aria-labelledby="shares"><h2 id="shares">Where the workers' time went</h2>
 ${renderTimeShares(groups)}
 </section>
+${renderStructure(groups)}
 ${renderFacts('settings', 'Settings', settingsOf(input, groups))}
 ${renderFacts('environment', 'Environment', input.environment ?? [])}
 </main>

@@ -2,6 +2,7 @@
  * What a report is made of: one or several runs, and what they were asked to do.
  */
 import { type MedianSummary, medianOf } from '../observe/median.js';
+import type { RunStructure } from '../observe/run-structure.js';
 import type { EvaluationPoint, RunSummary } from '../observe/summary.js';
 import type { WorkerTime } from '../observe/worker-time.js';
 
@@ -20,6 +21,8 @@ export interface ReportRun {
   readonly workerTimes: readonly WorkerTime[];
   /** Share of the steps that took longer than the emulated device would have; null (default): none is emulated. */
   readonly overrunShare?: number | null;
+  /** How it went, for pictures; default: they are left out. */
+  readonly structure?: RunStructure;
 }
 
 export interface ReportInput {
@@ -33,6 +36,8 @@ export interface ReportInput {
   readonly referenceMs?: number | null;
   /** Gain over all-reduce if nobody ever waited and communication were free. */
   readonly idealSpeedUp?: number | null;
+  /** What a reader must know of the numbers, such as that a record is cut off. */
+  readonly notes?: readonly string[];
   /** What was asked for. */
   readonly settings?: readonly ReportFact[];
   /** Where it ran. */

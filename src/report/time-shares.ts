@@ -5,6 +5,7 @@ import type { WorkerTime } from '../observe/worker-time.js';
 import { formatCount, formatPercent, UNKNOWN } from './format.js';
 import { type Html, html } from './html.js';
 import type { ReportGroup } from './report-input.js';
+import { chooseWorkers } from './shown-workers.js';
 
 const PARTS = [
   { key: 'computeMs', className: 'compute', name: 'computing' },
@@ -12,7 +13,6 @@ const PARTS = [
   { key: 'reduceMs', className: 'reduce', name: 'in collectives' },
 ] as const;
 
-/** More workers than this are shown by the slowest, the fastest and some between. */
 const ROWS_MAX = 16;
 
 function totalMs(time: WorkerTime): number {
@@ -23,7 +23,7 @@ function totalMs(time: WorkerTime): number {
 export function renderTimeShares(groups: readonly ReportGroup[]): Html {
   const legend = PARTS.map(({ className, name }) => html`<li><span class="swatch ${className}"></span>${name}</li>`);
   const bodies = groups.map((group) => {
-    const rows = chooseRows(group.typical.workerTimes).map(renderRow);
+    const rows = chooseWorkers(group.typical.workerTimes, ROWS_MAX, (time) => time.steps).map(renderRow);
     return html`<tbody>${groups.length === 1 ? null : html`<tr class="run"><th scope="rowgroup" colspan="7">${group.label}</th></tr>`}${rows}</tbody>
 `;
   });
@@ -31,15 +31,6 @@ export function renderTimeShares(groups: readonly ReportGroup[]): Html {
 <div class="scroll"><table class="shares">
 <thead><tr><th scope="col">Worker</th><th scope="col" class="left">Share of time</th><th scope="col">Computing</th><th scope="col">Waiting</th><th scope="col">In collectives</th><th scope="col">Steps</th><th scope="col">Time per step</th></tr></thead>
 ${bodies}</table></div>`;
-}
-
-function chooseRows(times: readonly WorkerTime[]): readonly WorkerTime[] {
-  if (times.length <= ROWS_MAX) return times;
-  const bySteps = times.toSorted((a, b) => a.steps - b.steps);
-  return Array.from(
-    { length: ROWS_MAX },
-    (_, row) => bySteps[Math.round((row * (bySteps.length - 1)) / (ROWS_MAX - 1))] as WorkerTime,
-  );
 }
 
 function renderRow(time: WorkerTime): Html {
