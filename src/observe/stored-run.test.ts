@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { workerId } from '../base/ids.js';
 import type { RunEvent } from './run-events.js';
 import { createRunRecord } from './run-record.js';
-import { readRunRecord, type StoredRun } from './stored-run.js';
+import { readRunConfig, readRunEvents, type StoredEvents } from './stored-run.js';
 
 const finished: RunEvent = { type: 'workerFinished', timeMs: 3.5, worker: workerId(1) };
 const dead: RunEvent = { type: 'workerDead', timeMs: 5, worker: workerId(1), reason: 'über Bord' };
@@ -26,12 +26,18 @@ async function writeRecord(): Promise<string> {
   return record.directory;
 }
 
-async function read(directory: string): Promise<StoredRun & { readonly events: readonly RunEvent[] }> {
-  const events: RunEvent[] = [];
-  return { ...(await readRunRecord(directory, (event) => events.push(event))), events };
+interface Read extends StoredEvents {
+  readonly config: unknown;
+  readonly events: readonly RunEvent[];
 }
 
-describe('readRunRecord', () => {
+async function read(directory: string): Promise<Read> {
+  const events: RunEvent[] = [];
+  const config = await readRunConfig(directory);
+  return { config, ...(await readRunEvents(directory, (event) => events.push(event))), events };
+}
+
+describe('a stored run', () => {
   it('reads back what was written', async () => {
     expect(await read(await writeRecord())).toEqual({
       config: { format: 1, seed: 3 },
@@ -70,6 +76,11 @@ describe('readRunRecord', () => {
     ['a damaged line', '{"type":\n', /JSON in line 3/],
     ['a line that is no event', '{"type":"ready"}\n', /event in line 3/],
     ['a line that is no object', 'null\n', /event in line 3/],
+    ['a worker beyond any run', '{"type":"workerLeft","timeMs":1,"worker":1e12}\n', /event in line 3/],
+    ['a worker that is no number', '{"type":"workerLeft","timeMs":1,"worker":"__proto__"}\n', /event in line 3/],
+    ['a list that is none', '{"type":"started","timeMs":1,"workers":3}\n', /event in line 3/],
+    ['a list without numbers', '{"type":"started","timeMs":1,"workers":[null]}\n', /event in line 3/],
+    ['a number that is none', '{"type":"ready","timeMs":1,"worker":0,"samples":"9"}\n', /event in line 3/],
     ['a line without end', 'x'.repeat(5 * 1024 * 1024), /lines of JSON/],
   ])('refuses %s', async (_, line, message) => {
     const directory = await writeRecord();

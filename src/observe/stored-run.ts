@@ -8,10 +8,7 @@ import { messageOf, PreduceError } from '../base/errors.js';
 import type { RunEvent } from './run-events.js';
 import { RECORD_FILES, RECORD_FORMAT } from './run-record.js';
 
-/** What a run directory tells beside its events. */
-export interface StoredRun {
-  /** config.json, not interpreted. */
-  readonly config: unknown;
+export interface StoredEvents {
   /** Whole events. */
   readonly eventCount: number;
   /** The last line was cut off (the run was killed, the disk was full) and is left out. */
@@ -22,12 +19,10 @@ export interface StoredRun {
 const LINE_LENGTH_MAX = 4 * 1024 * 1024;
 
 /**
- * Reads a record and hands its events to `onEvent`, in order; memory does not grow with the length of the run. Throws
- * `data-missing` where there is no record, `version-mismatch` where a newer Preduce wrote it, `bad-data` where it is
- * damaged.
+ * Reads events.jsonl of a run directory and hands its events to `onEvent`, in order; memory does not grow with the length
+ * of the run. Events of kinds that this version does not know are handed on too. Throws `data-missing`, `bad-data`.
  */
-export async function readRunRecord(directory: string, onEvent: (event: RunEvent) => void): Promise<StoredRun> {
-  const config = await readRunConfig(directory);
+export async function readRunEvents(directory: string, onEvent: (event: RunEvent) => void): Promise<StoredEvents> {
   const path = join(directory, RECORD_FILES.events);
   let eventCount = 0;
   const truncated = await forEachLine(path, (line) => {
@@ -39,11 +34,14 @@ export async function readRunRecord(directory: string, onEvent: (event: RunEvent
     }
     onEvent(event);
   });
-  return { config, eventCount, truncated };
+  return { eventCount, truncated };
 }
 
-/** config.json of a run directory. Throws as `readRunRecord` does. */
-async function readRunConfig(directory: string): Promise<unknown> {
+/**
+ * Reads config.json of a run directory, which is not interpreted but for its format. Throws `data-missing` where there is
+ * no record, `version-mismatch` where a newer Preduce wrote it, `bad-data` where it is damaged.
+ */
+export async function readRunConfig(directory: string): Promise<unknown> {
   await expectDirectory(directory);
   const path = join(directory, RECORD_FILES.config);
   let text: string;
@@ -122,8 +120,43 @@ function parseJson(text: string, where: string): unknown {
   }
 }
 
+/** Fields that must be a worker's number, and fields that must be lists of numbers, where an event has them. */
+const WORKER_FIELDS = ['worker', 'donor'] as const;
+const LIST_FIELDS = ['workers', 'members', 'weights', 'staleness', 'committed', 'holders'] as const;
+const NUMBER_FIELDS = ['samples', 'bytesSent', 'localSteps', 'accuracy', 'holdMs', 'group'] as const;
+/** Fields that readers rely on; those of the lists above are checked where they are. */
+const NEEDED_FIELDS: Partial<Record<string, readonly string[]>> = {
+  started: ['workers'],
+  workerSynced: ['worker'],
+  ready: ['worker', 'samples'],
+  groupFormed: ['group', 'kind', 'members', 'staleness'],
+  reduced: ['group', 'worker', 'bytesSent'],
+  groupClosed: ['group', 'kind', 'committed'],
+  released: ['worker'],
+  evaluated: ['samples', 'accuracy', 'loss'],
+  workerFinished: ['worker'],
+  workerLeft: ['worker'],
+  workerDead: ['worker'],
+  fault: ['kind'],
+  runEnded: ['holders', 'samples', 'localSteps', 'rho', 'maxGroupsToConnect', 'holdMs'],
+} satisfies Partial<Record<RunEvent['type'], readonly string[]>>;
+
+/** Beyond any run: a damaged number must not make a reader allocate. */
+const WORKERS_MAX = 1_000_000;
+
 function isRunEvent(value: unknown): value is RunEvent {
   if (typeof value !== 'object' || value === null) return false;
-  const { type, timeMs } = value as Readonly<Record<string, unknown>>;
-  return typeof type === 'string' && typeof timeMs === 'number';
+  const event = value as Readonly<Record<string, unknown>>;
+  const { type, timeMs } = event;
+  if (typeof type !== 'string' || typeof timeMs !== 'number') return false;
+  const isWorker = (field: unknown): boolean =>
+    field == null || (Number.isSafeInteger(field) && (field as number) >= 0 && (field as number) < WORKERS_MAX);
+  const isList = (field: unknown): boolean =>
+    field === undefined || (Array.isArray(field) && field.every((item) => typeof item === 'number'));
+  return (
+    (NEEDED_FIELDS[type] ?? []).every((name) => event[name] !== undefined) &&
+    WORKER_FIELDS.every((name) => isWorker(event[name])) &&
+    LIST_FIELDS.every((name) => isList(event[name])) &&
+    NUMBER_FIELDS.every((name) => event[name] === undefined || typeof event[name] === 'number')
+  );
 }
