@@ -2,7 +2,7 @@
  * The evaluator: pulls the workers' replicas when the controller asks, and reports the test accuracy of their mean
  * (algorithms.md 3.6). A process of its own, outside the training path and the same for all strategies.
  */
-import { messageOf } from '../base/errors.js';
+import { ERROR_CODES, messageOf, PreduceError } from '../base/errors.js';
 import { createCommunicator } from '../collective/communicator.js';
 import type { Communicator } from '../collective/task.js';
 import { batchesInOrder } from '../data/batch-source.js';
@@ -25,8 +25,14 @@ type Evaluate = Extract<ControllerMessage, { type: 'evaluate' }>;
 
 const EVALUATION_BATCH = 500;
 const FETCH_TIMEOUT_MS = 10_000;
+/** Longest state in vectors of the model's size: replica, two moments of an optimizer (AdamW), one to spare. */
+const STATE_VECTORS_MAX = 4;
 
-/** Serves until the controller closes the connection. Throws `controller-unreachable`, `refused`, `connection-lost`. */
+function refusalOf({ code, message }: Extract<ControllerMessage, { type: 'refused' }>): PreduceError {
+  return new PreduceError(ERROR_CODES.find((known) => known === code) ?? 'refused', message);
+}
+
+/** Serves until the controller closes the connection. Throws `controller-unreachable`, `refused`, `version-mismatch`, `connection-lost`. */
 export async function runEvaluator(options: EvaluatorOptions): Promise<void> {
   const communicator = await createCommunicator(
     { listen: { host: '127.0.0.1', port: 0 }, serve: () => null },
@@ -47,7 +53,8 @@ export async function runEvaluator(options: EvaluatorOptions): Promise<void> {
             } else if (message.type === 'close') {
               control?.close();
             } else if (message.type === 'refused') {
-              reject(new Error(message.message));
+              reject(refusalOf(message));
+              control?.close();
             }
           },
           onClose: (error) => (error === null ? resolve() : reject(error)),
@@ -86,8 +93,20 @@ async function evaluateAndReport(
   }
 }
 
+/** Throws `bad-layout`: a controller of another model must not make us take memory without bound. */
+function checkStateLength(stateLength: number, { parameters, auxiliary }: Model): void {
+  const least = parameters.length + auxiliary.length;
+  const most = STATE_VECTORS_MAX * least;
+  if (stateLength >= least && stateLength <= most) return;
+  throw new PreduceError(
+    'bad-layout',
+    `expected a state of ${least} to ${most} values, as of the evaluator's model, got ${stateLength}: start it with the run's`,
+  );
+}
+
 /** Writes the mean of the replicas that can be had into the model; the number of them. */
 async function meanReplica(message: Evaluate, communicator: Communicator, model: Model): Promise<number> {
+  checkStateLength(message.stateLength, model);
   // The final model is the same at every holder.
   const wanted: readonly Peer[] = message.final ? message.peers.slice(0, 1) : message.peers;
   const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
@@ -101,7 +120,8 @@ async function meanReplica(message: Evaluate, communicator: Communicator, model:
   const states = fetched.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   if (states.length === 0) {
     const [first] = fetched;
-    throw new Error(
+    throw new PreduceError(
+      'evaluation-failed',
       `no replica could be fetched: ${first?.status === 'rejected' ? messageOf(first.reason) : 'no worker is left'}`,
     );
   }

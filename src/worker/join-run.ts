@@ -6,6 +6,7 @@ import { PreduceError } from '../base/errors.js';
 import { isFiniteVector } from '../base/finite.js';
 import type { Lease, Progress } from '../core/group.js';
 import { layoutLength } from '../wire/layout.js';
+import { LIMITS } from '../wire/limits.js';
 import type { Layout } from '../wire/messages.js';
 import { type ConnectOptions, connectWorker, type ExchangeOutcome } from './worker-run.js';
 
@@ -42,11 +43,14 @@ export interface Run {
   readonly progress: Progress;
   /** True when the run asks for no further step: call `finish`. */
   readonly done: boolean;
-  /** Averages with whoever is ready (algorithms.md 2, steps 3 to 6). Call it after each local step. */
+  /**
+   * Averages with whoever is ready (algorithms.md 2, steps 3 to 6). Call it after each local step.
+   * Throws `run-ended`, `connection-lost`, `bad-option`.
+   */
   reduce(options: ReduceOptions): Promise<ExchangeOutcome>;
   /** The next samples to work on, where the controller keeps a ledger; null when there are none left. */
   lease(): Promise<Lease | null>;
-  /** Records values of this worker's own, by name. */
+  /** Records values of this worker's own, by name (256 characters at most). Throws `bad-option`. */
   log(values: Readonly<Record<string, number>>): void;
   /** The average over all live replicas (a copy), once every worker has finished. Ends the run for this worker. */
   finish(): Promise<Float32Array>;
@@ -62,14 +66,45 @@ function checkOptions(options: JoinRunOptions): { controller: string; auxiliary:
       'expected the controller\'s address, got none: pass { controller: "ws://host:29400" } or set PREDUCE_CONTROLLER',
     );
   }
-  const expected = layoutLength(options.layout);
-  if (options.initial.length !== expected) {
+  checkVectors(options);
+  return { controller, auxiliary: options.auxiliary ?? new Float32Array(0) };
+}
+
+/** The vectors and the layout that they are described by. JavaScript callers may pass anything. */
+function checkVectors({ layout, initial, auxiliary }: JoinRunOptions): void {
+  for (const [name, vector] of Object.entries({ initial, auxiliary: auxiliary ?? new Float32Array(0) })) {
+    if (vector instanceof Float32Array) continue;
+    throw new PreduceError('bad-option', `${name}: expected a Float32Array, got ${kindOf(vector)}`);
+  }
+  if (!Array.isArray(layout) || layout.length === 0) {
     throw new PreduceError(
       'bad-layout',
-      `expected ${expected} initial values, as the layout's shapes multiply to, got ${options.initial.length}`,
+      "expected a layout of at least one tensor, such as [{ name: 'weights', shape: [10, 784] }], got none",
     );
   }
-  return { controller, auxiliary: options.auxiliary ?? new Float32Array(0) };
+  const expected = layoutLength(layout);
+  if (!Number.isSafeInteger(expected) || expected < 1 || expected > LIMITS.parametersMax) {
+    throw new PreduceError(
+      'bad-layout',
+      `expected shapes of whole numbers that make 1 to ${LIMITS.parametersMax} values, got ${expected}`,
+    );
+  }
+  if (initial.length !== expected) {
+    throw new PreduceError(
+      'bad-layout',
+      `expected ${expected} initial values, as the layout's shapes multiply to, got ${initial.length}`,
+    );
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return typeof value === 'object' ? value.constructor.name : `a ${typeof value}`;
+}
+
+function checkSamples(samples: number): void {
+  if (Number.isSafeInteger(samples) && samples >= 0) return;
+  throw new PreduceError('bad-option', `samples: expected the whole number of samples of this step, got ${samples}`);
 }
 
 /**
@@ -98,6 +133,7 @@ export async function joinRun(options: JoinRunOptions): Promise<Run> {
   let stepStartedMs = performance.now();
 
   async function reduce({ samples, loss }: ReduceOptions): Promise<ExchangeOutcome> {
+    checkSamples(samples);
     const computeMs = performance.now() - stepStartedMs;
     write(worker.input);
     const outcome = await worker.exchange({
