@@ -13,7 +13,7 @@ import { connectControl, type ControlConnection } from './control-connection.js'
 import type { CommThreadOptions, FromCommThread, SharedVectors, ToCommThread } from './thread-messages.js';
 
 export interface CommSession {
-  /** Takes a message of the training thread. */
+  /** Takes a message of the training thread. What goes wrong is posted as `failed`. */
   accept(message: ToCommThread): void;
 }
 
@@ -181,10 +181,10 @@ export async function startCommSession(
         control.send({ type: 'synced', k: 0 });
         return;
       case 'transfer':
-        void fetchReplica(message.donor);
+        fetchReplica(message.donor).catch(fail);
         return;
       case 'group':
-        void reduceWithGroup(message);
+        reduceWithGroup(message).catch(fail);
         return;
       case 'abort':
         if (running?.id === message.group) running.abort.abort(new PreduceError('aborted', message.reason));
@@ -213,8 +213,18 @@ export async function startCommSession(
     }
   }
 
+  /** What the training thread asks for may be more than the protocol takes: that ends the session, with the reason. */
   function accept(message: ToCommThread): void {
     if (ended) return;
+    try {
+      take(message);
+    } catch (error) {
+      if (!(error instanceof PreduceError)) throw error;
+      fail(error);
+    }
+  }
+
+  function take(message: ToCommThread): void {
     switch (message.type) {
       case 'join':
         join(message).catch(fail);

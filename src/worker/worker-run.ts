@@ -6,6 +6,7 @@ import { assert } from '../base/assert.js';
 import type { Lease, Progress } from '../core/group.js';
 import { layoutLength } from '../wire/layout.js';
 import type { Layout } from '../wire/messages.js';
+import { checkLogged } from './check-logged.js';
 import { type CommClient, startCommClient } from './comm-client.js';
 import type { SharedVectors, StepReport } from './thread-messages.js';
 
@@ -68,6 +69,7 @@ export interface WorkerRun {
   exchange(step: ExchangeInput): Promise<ExchangeOutcome>;
   /** The next stretch of the epoch's permutation, `finished` being complete; null when there is no more work. */
   lease(finished: Lease | null): Promise<Lease | null>;
+  /** Throws `bad-option` for names that are too long and values that are no numbers. */
   log(values: Readonly<Record<string, number>>): void;
   /** Leaves without the final average. */
   leave(): Promise<void>;
@@ -197,7 +199,10 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
       progress = answer.progress;
       return answer.lease;
     },
-    log: (values) => client.send({ type: 'log', values }),
+    log(values) {
+      checkLogged(values);
+      client.send({ type: 'log', values });
+    },
     async leave() {
       client.send({ type: 'leave' });
       await client.ended;
