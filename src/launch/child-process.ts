@@ -70,6 +70,13 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
+/** Why a process ended, in its own last words where it had any. */
+export function describeExit({ code, signal, lastLines }: ChildExit): string {
+  // Workers are the program itself, which puts its name before its errors.
+  const said = lastLines.at(-1)?.replace(/^preduce: /, '');
+  return said ?? (signal === null ? `exit code ${code}` : `killed by ${signal}`);
+}
+
 /** In a child: ends the process when the parent is gone, and leaves Ctrl-C to the parent. */
 export function followParent(): void {
   if (process.channel === undefined) return;

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
 import { idealSpeedUp, parseSlowDown } from '../training/slow-down.js';
-import { createComparisonOutput, type ComparisonResult } from './comparison-output.js';
+import { type ComparisonOutput, createComparisonOutput, type ComparisonResult } from './comparison-output.js';
 import type { RunResult } from './run-output.js';
-import { type RunOptions, STRATEGY_NAMES } from './run-options.js';
+import { type ResolvedRun, type RunOptions, STRATEGY_NAMES } from './run-options.js';
 import { prepareRun, type TrainHooks, train, withReferenceTime } from './train.js';
 
 export interface CompareOptions extends Omit<RunOptions, 'strategy' | 'weights' | 'stopAtTarget'>, TrainHooks {
@@ -60,6 +60,23 @@ export async function compare(options: CompareOptions): Promise<ComparisonResult
   }
   const first = await prepareRun(shared);
   const output = await createComparisonOutput({ directory: out ?? null });
+  try {
+    return await runAll(first, { contenders, repeat, shared, output });
+  } catch (error) {
+    await output.abandon();
+    throw error;
+  }
+}
+
+interface Comparison {
+  readonly contenders: readonly Contender[];
+  readonly repeat: number;
+  readonly shared: Omit<CompareOptions, 'strategies' | 'repeat' | 'out'>;
+  readonly output: ComparisonOutput;
+}
+
+async function runAll(first: ResolvedRun, comparison: Comparison): Promise<ComparisonResult> {
+  const { contenders, repeat, shared: options, output } = comparison;
   const { training } = await withReferenceTime(first, options);
   const { ledger } = first.core;
   const totalSamples = ledger?.epochs == null ? null : ledger.epochs * ledger.sampleCount;
@@ -72,8 +89,8 @@ export async function compare(options: CompareOptions): Promise<ComparisonResult
       const suffix = repeat === 1 ? '' : `-${round + 1}`;
       options.onPhase?.(`${label}${repeat === 1 ? '' : ` (repeat ${round + 1} of ${repeat})`}`);
       options.onRun?.({ label, totalSamples });
-      const result = await train({
-        ...shared,
+      const running = train({
+        ...options,
         ...own,
         referenceMs: training.referenceMs,
         seed: training.seed + round,
@@ -82,7 +99,12 @@ export async function compare(options: CompareOptions): Promise<ComparisonResult
         label,
         out: join(output.directory, `${label.replace(':', '-')}${suffix}`),
       });
-      results.push({ label, result });
+      const result = await running.catch((error: unknown) => {
+        // Interrupted before this one started: what is there already is shown.
+        if (isInterrupted() && results.length > 0) return null;
+        throw error;
+      });
+      if (result !== null) results.push({ label, result });
     }
   }
   return output.finish(results, {

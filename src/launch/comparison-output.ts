@@ -1,7 +1,7 @@
 /**
  * The directory of a comparison: a run directory for each run, compare.json with the medians, one report over all.
  */
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PreduceError } from '../base/errors.js';
 import { claimRunDirectory } from '../observe/run-directory.js';
@@ -39,6 +39,8 @@ export interface ComparisonOutput {
     results: readonly { readonly label: string; readonly result: RunResult }[],
     facts: ComparisonFacts,
   ): Promise<ComparisonResult>;
+  /** Gives the directory back, unless the record of a run lies in it. */
+  abandon(): Promise<void>;
 }
 
 /** Claims the directory (default runs/TIME-compare). Throws `out-dir-unusable`. */
@@ -70,6 +72,10 @@ export async function createComparisonOutput(options: {
       });
       await writeFile(reportFile, page);
       return { ...facts, entries, directory: claimed.path, reportFile };
+    },
+    async abandon() {
+      const kept = await readdir(claimed.path);
+      if (kept.length === 0) await claimed.giveBack();
     },
   };
 }

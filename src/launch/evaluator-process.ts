@@ -2,17 +2,11 @@
  * Entry of the evaluator process of a local run. Writes the final model where it is told.
  */
 import { messageOf } from '../base/errors.js';
-import type { TrainingConfig } from '../training/config.js';
 import { runEvaluator } from '../training/evaluator.js';
 import { tensorsOfModel, writeSafetensors } from '../training/safetensors.js';
 import { findWorkload } from '../training/workload.js';
 import { followParent } from './child-process.js';
-
-interface EvaluatorTask {
-  readonly controller: string;
-  readonly training: TrainingConfig;
-  readonly modelFile: string;
-}
+import { type EvaluatorTask, TOKEN_VARIABLE } from './evaluator.js';
 
 async function main(task: EvaluatorTask): Promise<void> {
   const { training } = task;
@@ -21,7 +15,7 @@ async function main(task: EvaluatorTask): Promise<void> {
   const model = await workload.createModel({ seed: training.seed, threads: 1 });
   await runEvaluator({
     controller: task.controller,
-    token: null,
+    token: process.env[TOKEN_VARIABLE] ?? null,
     model,
     test,
     onFinal: ({ accuracy, loss }) =>

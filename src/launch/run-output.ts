@@ -2,7 +2,7 @@
  * The directory of a run: what was asked for (config.json), what happened (events.jsonl, metrics.jsonl, log.txt), what
  * came out (summary.json, model.safetensors, report.html).
  */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PreduceError } from '../base/errors.js';
@@ -38,7 +38,7 @@ export interface RunOutput {
   record(event: RunEvent): void;
   /** Keeps a line that a process wrote. */
   logLine(from: string, line: string): void;
-  /** Writes summary and report. Throws `worker-failed` when no worker was left to hold a model. */
+  /** Writes summary and report. Throws `worker-failed` where no worker was left to hold a model, `evaluation-failed` where none was saved. */
   finish(run: ResolvedRun, outcome: { readonly interrupted: boolean }): Promise<RunResult>;
   /** Removes everything if the run never started; closes the files otherwise. */
   abandon(): Promise<void>;
@@ -114,7 +114,17 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
       environment: describeEnvironment(),
     });
     await writeFile(reportFile, page);
+    if (!existsSync(modelFile)) {
+      throw new PreduceError(
+        'evaluation-failed',
+        `expected the evaluator to save the final model, got no ${modelFile}: see ${record.file('log.txt')}; the record of the run is complete`,
+      );
+    }
     return result;
+  }
+
+  function logLine(from: string, line: string): void {
+    appendFileSync(record.file('log.txt'), `${from}: ${line}\n`);
   }
 
   return {
@@ -129,10 +139,9 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
         if (event.overrun) overruns += 1;
       }
       if (event.type === 'runEnded') holders = event.holders.length;
+      if (event.type === 'fault' && event.kind === 'evaluation') logLine('evaluator', event.message);
     },
-    logLine(from, line) {
-      appendFileSync(record.file('log.txt'), `${from}: ${line}\n`);
-    },
+    logLine,
     finish,
     abandon: () => (started ? record.close() : record.abandon()),
   };

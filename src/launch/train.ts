@@ -6,7 +6,8 @@ import { PreduceError } from '../base/errors.js';
 import { controller, type RunningController } from '../controller/run-controller.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { calibrate } from './calibrate.js';
-import { type Child, type ChildExit, startChild } from './child-process.js';
+import { type Child, describeExit, startChild } from './child-process.js';
+import { type EvaluatorProcess, startEvaluator } from './evaluator.js';
 import { type ResolvedRun, resolveRun, type RunOptions } from './run-options.js';
 import { createRunOutput, type RunOutput, type RunResult } from './run-output.js';
 
@@ -28,14 +29,14 @@ export interface TrainOptions extends RunOptions, TrainHooks {
 
 /** Compiled entry of the program, which worker processes run too. */
 const PROGRAM = fileURLToPath(new URL('../cli/main.js', import.meta.url));
-const EVALUATOR = fileURLToPath(new URL('./evaluator-process.js', import.meta.url));
 
 /** How long a process may take to end by itself once the run is over. */
 const EXIT_GRACE_MS = 5000;
 
 /**
  * Trains and writes the run directory. Throws `bad-option`, `bad-config`, `data-missing`, `bad-data`, `out-dir-unusable`,
- * `worker-failed` (no worker could start, or none was left), `aborted` (interrupted before the start).
+ * `worker-failed` (no worker could start, or none was left), `evaluation-failed` (the model was not saved), `aborted`
+ * (interrupted before the start).
  */
 export async function train(options: TrainOptions): Promise<RunResult> {
   const run = await prepareRun(options);
@@ -104,16 +105,24 @@ async function runProcesses(run: ResolvedRun, output: RunOutput, hooks: TrainHoo
       onLine: (line) => output.logLine(`worker ${index}`, line),
     }),
   );
-  const evaluator = startChild({
-    name: 'evaluator',
-    script: EVALUATOR,
-    args: [JSON.stringify({ controller: url, training: run.training, modelFile: output.modelFile })],
+  for (const worker of workers) {
+    void worker.exited.then((exit) => {
+      if (exit.code !== 0) output.logLine(worker.name, `ended: ${describeExit(exit)}`);
+    });
+  }
+  const evaluator = startEvaluator({
+    controller: url,
+    token: null,
+    training: run.training,
+    modelFile: output.modelFile,
+    mayRestart: () => started,
     onLine: (line) => output.logLine('evaluator', line),
   });
-  const children = [...workers, evaluator];
+  const allExited = Promise.all([...workers, evaluator].map((child) => child.exited));
   // Whatever ends this process ends the children; their IPC channel covers the cases that no handler sees.
   const killAll = (): void => {
-    for (const child of children) child.kill('SIGKILL');
+    for (const worker of workers) worker.kill('SIGKILL');
+    evaluator.kill();
   };
   process.once('exit', killAll);
 
@@ -126,21 +135,14 @@ async function runProcesses(run: ResolvedRun, output: RunOutput, hooks: TrainHoo
   if (hooks.signal?.aborted === true) onAbort();
   hooks.signal?.addEventListener('abort', onAbort);
   try {
-    await Promise.race([
-      running.ended,
-      failureOf(
-        workers,
-        () => started,
-        () => interrupted,
-      ),
-      evaluatorFailure(evaluator, () => started),
-    ]);
-    await Promise.race([Promise.all(children.map((child) => child.exited)), graceMs(EXIT_GRACE_MS)]);
+    const state: StartState = { isStarted: () => started, isInterrupted: () => interrupted };
+    await Promise.race([running.ended, failureOf(workers, state), evaluatorFailure(evaluator, state)]);
+    await Promise.race([allExited, graceMs(EXIT_GRACE_MS)]);
     return { interrupted };
   } finally {
     hooks.signal?.removeEventListener('abort', onAbort);
     killAll();
-    await Promise.all(children.map((child) => child.exited));
+    await allExited;
     process.removeListener('exit', killAll);
     await running.close();
   }
@@ -152,24 +154,25 @@ function graceMs(milliseconds: number): Promise<void> {
   });
 }
 
-function describeExit({ code, signal, lastLines }: ChildExit): string {
-  const said = lastLines.at(-1);
-  return said ?? (signal === null ? `exit code ${code}` : `killed by ${signal}`);
+/** How far a run has come when one of its processes ends. */
+interface StartState {
+  isStarted(): boolean;
+  isInterrupted(): boolean;
+}
+
+function interruptedBeforeStart(): PreduceError {
+  return new PreduceError('aborted', 'interrupted before the run had started: nothing was trained');
 }
 
 /** Rejects when a worker cannot start, or when all of them have ended before the run did. */
-async function failureOf(
-  workers: readonly Child[],
-  isStarted: () => boolean,
-  isInterrupted: () => boolean,
-): Promise<never> {
+async function failureOf(workers: readonly Child[], { isStarted, isInterrupted }: StartState): Promise<never> {
   return new Promise((_, reject) => {
     let left = workers.length;
     for (const worker of workers) {
       void worker.exited.then((exit) => {
         left -= 1;
         if (isInterrupted() && !isStarted()) {
-          reject(new PreduceError('aborted', 'interrupted before the run had started: nothing was trained'));
+          reject(interruptedBeforeStart());
         } else if (!isStarted()) {
           reject(new PreduceError('worker-failed', `${worker.name} could not start: ${describeExit(exit)}`));
         } else if (left === 0 && exit.code !== 0) {
@@ -183,8 +186,9 @@ async function failureOf(
 }
 
 /** Rejects when the evaluator cannot start; later the run goes on without it. */
-async function evaluatorFailure(evaluator: Child, isStarted: () => boolean): Promise<never> {
+async function evaluatorFailure(evaluator: EvaluatorProcess, { isStarted, isInterrupted }: StartState): Promise<never> {
   const exit = await evaluator.exited;
+  if (!isStarted() && isInterrupted()) throw interruptedBeforeStart();
   if (!isStarted() && exit.code !== 0) {
     throw new PreduceError('worker-failed', `the evaluator could not start: ${describeExit(exit)}`);
   }
