@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import { compare } from '../launch/compare.js';
 import type { ComparisonResult } from '../launch/comparison-output.js';
-import { catchInterrupts } from './interrupts.js';
+import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
 import { wholeNumber } from './parse.js';
 import { createProgress, createSilence, type Progress } from './progress.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
@@ -62,6 +62,7 @@ async function runCompare(flags: CompareFlags): Promise<void> {
     progress.stop();
     restore();
   }
+  if (signal.aborted) process.exitCode = EXIT_INTERRUPTED;
   if (flags.json === true) process.stdout.write(`${JSON.stringify(result.entries.map((entry) => entry.summary))}\n`);
   else process.stdout.write(describeComparison(result));
 }

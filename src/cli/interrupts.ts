@@ -8,14 +8,17 @@ export interface Interrupts {
   restore(): void;
 }
 
-/** Status of a process that Ctrl-C ended, as shells give it. */
-const EXIT_INTERRUPTED = 130;
+/** Status of a process that Ctrl-C ended, as shells give it; also of one that drained and saved. */
+export const EXIT_INTERRUPTED = 130;
 
 export function catchInterrupts(say: (line: string) => void): Interrupts {
   const controller = new AbortController();
   const onSignal = (): void => {
     // The exit handler of the run ends the child processes.
-    if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
+    if (controller.signal.aborted) {
+      say('stopped at once: no model was saved');
+      process.exit(EXIT_INTERRUPTED);
+    }
     say('interrupted: draining and saving; once more stops at once');
     controller.abort();
   };

@@ -1,13 +1,16 @@
 #!/usr/bin/env node
 /**
- * The `preduce` command: one file per sub-command. Exit status 0, 1 (failed) or 2 (bad usage); an error is one line.
+ * The `preduce` command: one file per sub-command. Exit status 0, 1 (failed), 2 (bad usage) or 130
+ * (interrupted); an error is one line.
  */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { type ErrorCode, PreduceError } from '../base/errors.js';
 import { nearestName } from '../base/nearest.js';
+import { packageVersion } from '../report/environment.js';
 import { addCompareCommand } from './compare.js';
 import { addControllerCommand } from './controller.js';
+import { EXIT_INTERRUPTED } from './interrupts.js';
+import { addReportCommand } from './report.js';
 import { addTrainCommand } from './train.js';
 import { addWorkerCommand } from './worker.js';
 import { addWorkloadsCommand } from './workloads.js';
@@ -15,15 +18,10 @@ import { addWorkloadsCommand } from './workloads.js';
 /** Errors of usage: what was typed, not what happened. */
 const USAGE_ERRORS: ReadonlySet<ErrorCode> = new Set(['bad-option', 'bad-config']);
 
-function packageVersion(): string {
-  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(file) as { version: string }).version;
-}
-
 function createProgram(): Command {
   const program = new Command('preduce')
     .description('Train one model on machines of unequal speed, by partial reduce.')
-    .version(packageVersion())
+    .version(packageVersion() ?? 'unknown')
     .showHelpAfterError(false)
     // Suggestions are made in `usageLine`, on the same line as the error.
     .showSuggestionAfterError(false)
@@ -38,6 +36,7 @@ Examples:
     );
   addTrainCommand(program);
   addCompareCommand(program);
+  addReportCommand(program);
   addControllerCommand(program);
   addWorkerCommand(program);
   addWorkloadsCommand(program);
@@ -51,10 +50,10 @@ function usageLine(error: CommanderError, program: Command): string {
   const line = error.message.replace(/^error: /, '').split('\n', 1)[0] ?? '';
   const typed = /unknown (?:option|command) '([^']+)'/.exec(line)?.[1];
   if (typed === undefined) return line;
-  const command = program.commands.find((known) => process.argv[2] === known.name()) ?? program;
+  const command = program.commands.find((candidate) => process.argv[2] === candidate.name()) ?? program;
   const known = typed.startsWith('-')
     ? command.options.map((option) => option.long ?? '')
-    : program.commands.map((known) => known.name());
+    : program.commands.map((candidate) => candidate.name());
   const nearest = nearestName(typed, known);
   return `${line}${nearest === null ? '' : ` (did you mean ${nearest}?)`}; see \`preduce ${command === program ? '' : `${command.name()} `}--help\``;
 }
@@ -70,7 +69,7 @@ function report(error: unknown, program: Command): number {
   if (error instanceof PreduceError) {
     process.stderr.write(`preduce: ${error.message}\n`);
     if (process.argv.includes('--debug')) process.stderr.write(`${error.stack ?? ''}\n`);
-    if (error.code === 'aborted') return 130;
+    if (error.code === 'aborted') return EXIT_INTERRUPTED;
     return USAGE_ERRORS.has(error.code) ? 2 : 1;
   }
   const stack = error instanceof Error ? error.stack : String(error);

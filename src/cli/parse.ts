@@ -15,6 +15,49 @@ export function wholeNumber(flag: string): (text: string) => number {
   };
 }
 
+/** A TCP port; 0 stands for any free one. */
+export function port(flag: string): (text: string) => number {
+  return (text) => {
+    const value = wholeNumber(flag)(text);
+    if (value < 0 || value > 65_535) {
+      throw new PreduceError('bad-option', `${flag}: expected a port from 0 to 65535, got ${value}`);
+    }
+    return value;
+  };
+}
+
+/** A worker's number. */
+export function workerNumber(flag: string): (text: string) => number {
+  return (text) => {
+    const value = wholeNumber(flag)(text);
+    if (value < 0) throw new PreduceError('bad-option', `${flag}: expected a number from 0, got ${value}`);
+    return value;
+  };
+}
+
+/** A path; an empty one (an unset variable of a script) is not taken for the current directory. */
+export function path(flag: string): (text: string) => string {
+  return (text) => {
+    if (text === '') throw new PreduceError('bad-option', `${flag}: expected a path, got nothing`);
+    return text;
+  };
+}
+
+/** Address of a controller. */
+export function controllerUrl(flag: string): (text: string) => string {
+  return (text) => {
+    if (!URL.canParse(text) || !['ws:', 'wss:'].includes(new URL(text).protocol)) {
+      throw new PreduceError('bad-option', `${flag}: expected an address like ws://host:29400, got "${text}"`);
+    }
+    return text;
+  };
+}
+
+/** A whole number, or `auto`. */
+export function wholeNumberOrAuto(flag: string): (text: string) => number | 'auto' {
+  return (text) => (text === 'auto' ? text : wholeNumber(flag)(text));
+}
+
 export function realNumber(flag: string): (text: string) => number {
   return (text) => {
     const value = text.trim() === '' ? Number.NaN : Number(text);

@@ -6,7 +6,7 @@ import type { FilterName } from '../core/config.js';
 import type { RunOptions } from '../launch/run-options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
 import { SCHEDULE_NAMES, type ScheduleName } from '../training/schedule.js';
-import { collect, duration, oneOf, realNumber, wholeNumber } from './parse.js';
+import { collect, duration, oneOf, path, realNumber, wholeNumber, wholeNumberOrAuto } from './parse.js';
 
 /** As commander hands them over. */
 export interface RunFlags {
@@ -18,7 +18,7 @@ export interface RunFlags {
   readonly alpha?: number;
   readonly gap?: 'freshest' | 'initial';
   readonly filter?: FilterName;
-  readonly connectivityGroups?: number;
+  readonly connectivityGroups?: number | 'auto';
   readonly liveness?: number;
   readonly evaluateEvery?: number;
   readonly slow?: readonly string[];
@@ -47,7 +47,7 @@ export interface RunFlags {
 export function addRunFlags(command: Command, defaultWorkload?: string): Command {
   return command
     .option('--workload <name>', 'what to train, see `preduce workloads`', defaultWorkload)
-    .option('--data <dir>', 'where its data lies (default: what the package ships)')
+    .option('--data <dir>', 'where its data lies (default: what the package ships)', path('--data'))
     .option('--workers <n>', 'worker processes (default: 4)', wholeNumber('--workers'))
     .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
     .option(
@@ -68,8 +68,8 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     )
     .option(
       '--connectivity-groups <t>',
-      'groups within which all workers must connect',
-      wholeNumber('--connectivity-groups'),
+      'groups within which all workers must connect (default: auto, from N and P)',
+      wholeNumberOrAuto('--connectivity-groups'),
     )
     .option(
       '--slow <spec>',
@@ -106,7 +106,7 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     .option('--seed <s>', 'decides the initial model and the order of the data (default: 1)', wholeNumber('--seed'))
     .option('--threads <t>', "the engine's threads in each worker (default: 1)", wholeNumber('--threads'))
     .option('--liveness <time>', 'how long a silent worker keeps its place (default: 5s)', duration('--liveness'))
-    .option('--out <dir>', 'run directory (default: runs/TIME-NAME)')
+    .option('--out <dir>', 'run directory (default: runs/TIME-NAME)', path('--out'))
     .option('--json', 'print one JSON object on stdout, at the end')
     .option('--quiet', 'no progress')
     .addOption(new Option('--debug', 'show stack traces').hideHelp());

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { formatBytes, formatDuration } from '../base/units.js';
 import { prepareRun, train } from '../launch/train.js';
 import type { RunResult } from '../launch/run-output.js';
-import { catchInterrupts } from './interrupts.js';
+import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
 import { createProgress, createSilence } from './progress.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
 
@@ -51,6 +51,7 @@ async function runTrain(flags: TrainFlags): Promise<void> {
     progress.stop();
     restore();
   }
+  if (result.interrupted) process.exitCode = EXIT_INTERRUPTED;
   if (flags.json === true) process.stdout.write(`${JSON.stringify(result.summary)}\n`);
   else process.stdout.write(describeRun(result));
 }
@@ -60,7 +61,7 @@ function describeRun(result: RunResult): string {
   const accuracy = summary.testAccuracy === null ? 'not evaluated' : `${(100 * summary.testAccuracy).toFixed(2)} %`;
   const lines = [
     `${result.label}: test accuracy ${accuracy} after ${formatDuration(1000 * summary.wallSeconds)}` +
-      (result.interrupted ? ' (interrupted)' : ''),
+      (result.interrupted ? ' (interrupted, drained and saved)' : ''),
     `  ${summary.localSteps} local steps by ${summary.workers} workers (${summary.stepsPerWorker.join(', ')}), ${summary.updates} updates`,
     `  waiting ${(100 * summary.idleShare).toFixed(1)} % of the time, ${formatBytes(summary.bytesSent)} exchanged`,
     ...(summary.targetSeconds === null

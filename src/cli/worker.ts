@@ -8,7 +8,7 @@ import { parseTrainingConfig } from '../training/config.js';
 import { trainWorker } from '../training/loop.js';
 import { findWorkload } from '../training/workload.js';
 import { connectWorker } from '../worker/worker-run.js';
-import { wholeNumber } from './parse.js';
+import { controllerUrl, path, workerNumber } from './parse.js';
 
 interface WorkerFlags {
   readonly controller: string;
@@ -21,11 +21,21 @@ export function addWorkerCommand(program: Command): void {
   program
     .command('worker')
     .description('join a run and train until it ends')
-    .requiredOption('--controller <url>', 'address of the controller, like ws://host:29400')
-    .option('--token-file <file>', "file that holds the run's token")
-    .option('--data <dir>', 'where the data lies on this machine (default: as the run says)')
-    .option('--worker <number>', 'number to ask for (default: the next free one)', wholeNumber('--worker'))
-    .addHelpText('after', '\nExamples:\n  preduce worker --controller ws://127.0.0.1:29400\n')
+    .requiredOption(
+      '--controller <url>',
+      'address of the controller, like ws://host:29400',
+      controllerUrl('--controller'),
+    )
+    .option('--token-file <file>', "file that holds the run's token", path('--token-file'))
+    .option('--data <dir>', 'where the data lies on this machine (default: as the run says)', path('--data'))
+    .option('--worker <number>', 'number to ask for (default: the next free one)', workerNumber('--worker'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  preduce worker --controller ws://127.0.0.1:29400
+  preduce worker --controller ws://10.0.0.1:29400 --token-file token.txt --data ./mnist`,
+    )
     .action(runWorker);
 }
 

@@ -7,7 +7,7 @@ import { formatBytes } from '../base/units.js';
 import type { ReportFact } from './report-input.js';
 
 /** Preduce's version, from the package that this file is part of; null where it was bundled into something else. */
-function packageVersion(): string | null {
+export function packageVersion(): string | null {
   try {
     const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
     const { name, version } = JSON.parse(text) as { name?: unknown; version?: unknown };
