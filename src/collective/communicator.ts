@@ -8,6 +8,7 @@ import { PreduceError } from '../base/errors.js';
 import type { Connection, ConnectionHandlers, Transport } from '../transport/transport.js';
 import type { Frame } from '../wire/frame.js';
 import { LIMITS } from '../wire/limits.js';
+import { plainKernel } from './kernel/plain-kernel.js';
 import { createDirectCollective, type DirectCollective, lostMember } from './direct-collective.js';
 import { createLinks } from './links.js';
 import { fetchState, sendState, TRANSFER } from './state-transfer.js';
@@ -20,6 +21,7 @@ export interface CommunicatorDependencies {
 interface Running {
   readonly task: CollectiveTask;
   readonly collective: DirectCollective;
+  fail(error: Error): void;
 }
 
 /** Opens the data port. Throws `port-unavailable`. */
@@ -28,6 +30,7 @@ export async function createCommunicator(
   { transport }: CommunicatorDependencies,
 ): Promise<Communicator> {
   const segmentBytes = options.segmentBytes ?? LIMITS.segmentBytes;
+  const kernel = options.kernel ?? plainKernel;
   let identity: Identity | null = null;
   let running: Running | null = null;
   const inbound = new Set<Connection>();
@@ -40,9 +43,13 @@ export async function createCommunicator(
         throw new PreduceError('bad-frame', `expected segments of the group's members, got some of worker ${worker}`);
       running.collective.onFrame(rank, frame);
     },
+    place(worker, header) {
+      const rank = running?.task.members.findIndex((member) => member.worker === worker) ?? -1;
+      return rank < 0 ? null : (running?.collective.place(rank, header) ?? null);
+    },
     onLost(worker, reason) {
       if (running?.task.members.some((member) => member.worker === worker) !== true) return;
-      running.collective.fail(lostMember(worker, reason));
+      running.fail(lostMember(worker, reason));
     },
   });
 
@@ -85,28 +92,37 @@ export async function createCommunicator(
     assert(identity?.role === 'worker', 'a collective needs the identity of a worker');
     assert(task.input.length === task.output.length, 'input and output have one length');
     const self = identity;
-    const collective = createDirectCollective(task, segmentBytes);
-    const abort = (): void =>
-      collective.fail(new PreduceError('aborted', 'the collective was given up', { cause: task.signal.reason }));
+    const collective = createDirectCollective(task, segmentBytes, kernel);
     // Dials and waits end with the collective, whatever ends it.
     const dialling = new AbortController();
     // Each member that is dialled or awaited listens; Node warns from the eleventh listener on.
     setMaxListeners(0, dialling.signal);
-    const stopDialling = (): void => dialling.abort();
+    let failure: Error | null = null;
+    function fail(error: Error): void {
+      failure ??= error;
+      collective.fail(error);
+      dialling.abort();
+    }
+    const abort = (): void =>
+      fail(new PreduceError('aborted', 'the collective was given up', { cause: task.signal.reason }));
     task.signal.addEventListener('abort', abort);
-    task.signal.addEventListener('abort', stopDialling);
-    if (task.signal.aborted) stopDialling();
-    running = { task, collective };
+    if (task.signal.aborted) abort();
+    running = { task, collective, fail };
     try {
       links.open(task.group);
       const others = task.members.filter((_, rank) => rank !== task.rank);
       const connected = await Promise.all(others.map((peer) => connect(peer)));
-      if (task.signal.aborted) throw new PreduceError('aborted', 'the collective was given up');
       return await collective.run(connected);
+    } catch (error) {
+      // What is still on its way would end in vectors that are the caller's again, or be read from them.
+      task.members.forEach((member, rank) => {
+        if (rank === task.rank || !collective.isMoving(rank)) return;
+        links.drop(member.worker, new PreduceError('aborted', 'the collective was given up'));
+      });
+      throw failure ?? error;
     } finally {
       dialling.abort();
       task.signal.removeEventListener('abort', abort);
-      task.signal.removeEventListener('abort', stopDialling);
       links.shut();
       running = null;
     }
@@ -126,7 +142,7 @@ export async function createCommunicator(
 
   const listener = await transport.listen(options.listen, accept);
   return {
-    port: listener.address.port,
+    address: listener.address,
     setIdentity(value) {
       identity = value;
     },

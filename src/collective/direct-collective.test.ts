@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { groupId } from '../base/ids.js';
 import type { Frame } from '../wire/frame.js';
 import { createDirectCollective } from './direct-collective.js';
+import { plainKernel } from './kernel/plain-kernel.js';
 import type { Link } from './links.js';
 import type { CollectiveTask } from './task.js';
 
@@ -42,28 +43,54 @@ function segment(type: Frame['type'], part: number, offset: number, values: read
   return { type, sender: 1, incarnation: 1, group: GROUP, part, offset, payload };
 }
 
-function floatsOf(bytes: Uint8Array | undefined): number[] {
-  return [...new Float32Array((bytes ?? new Uint8Array(0)).slice().buffer)];
-}
-
 describe('a direct collective', () => {
-  it('leaves what is on its way alone when it fails and its vectors are used again', async () => {
-    const task = createTask();
+  it('knows what may still be on its way when it fails', async () => {
     const { link, sent } = createStuckLink();
-    const collective = createDirectCollective(task, 1024);
+    const collective = createDirectCollective(createTask(), 1024, plainKernel);
     const outcome = collective.run([link]).catch((error: unknown) => error);
     collective.onFrame(1, segment('segment-reduce', 0, 0, [4, 4, 4, 4, 4]));
+    collective.onFrame(1, segment('segment-gather', 1, 0, [3, 3, 3, 3, 3]));
     const failure = new Error('enough');
     collective.fail(failure);
     expect(await outcome).toBe(failure);
-    task.input.fill(Number.NaN);
-    task.output.fill(Number.NaN);
     expect(sent.map(({ type, part }) => [type, part])).toEqual([
       ['segment-reduce', 1],
       ['segment-gather', 0],
+      ['ack', 0],
     ]);
-    expect(floatsOf(sent[0]?.payload)).toEqual([2, 2, 2, 2, 2]);
-    expect(floatsOf(sent[1]?.payload)).toEqual([3, 3, 3, 3, 3]);
+    // Everything was received, but the link has taken nothing.
+    expect(collective.isMoving(1)).toBe(true);
+  });
+
+  it('owes nothing at its end', async () => {
+    const collective = createDirectCollective(createTask(), 1024, plainKernel);
+    const link: Link = { worker: 1, incarnation: 1, send: () => Promise.resolve() };
+    const outcome = collective.run([link]);
+    collective.onFrame(1, segment('segment-reduce', 0, 0, [4, 4, 4, 4, 4]));
+    const { payload: _, ...header } = segment('segment-gather', 1, 0, []);
+    const place = collective.place(1, { ...header, payloadBytes: 20 }) as Uint8Array;
+    expect(collective.isMoving(1)).toBe(true);
+    collective.onFrame(1, { ...header, payload: place });
+    collective.onFrame(1, segment('ack', 0, 0, []));
+    await outcome;
+    expect(collective.isMoving(1)).toBe(false);
+  });
+
+  it('gives each segment its place, in order, whether or not it arrives there', async () => {
+    const task = createTask();
+    const collective = createDirectCollective(task, 1024, plainKernel);
+    const { payload: _, ...header } = segment('segment-gather', 1, 0, []);
+    const first = collective.place(1, { ...header, payloadBytes: 8 });
+    const second = collective.place(1, { ...header, offset: 2, payloadBytes: 12 });
+    expect(first?.buffer).toBe(task.output.buffer);
+    expect([first?.byteOffset, second?.byteOffset]).toEqual([20, 28]);
+    expect(() => collective.place(1, { ...header, offset: 2, payloadBytes: 4 })).toThrow('value 5 of 5 comes next');
+    first?.set(new Uint8Array(Float32Array.of(7, 8).buffer));
+    collective.onFrame(1, { ...header, payload: first as Uint8Array });
+    collective.onFrame(1, segment('segment-gather', 1, 2, [9, 10, 11]));
+    expect([...task.output.subarray(5)]).toEqual([7, 8, 9, 10, 11]);
+    collective.fail(new Error('enough'));
+    expect(collective.place(1, { ...header, payloadBytes: 4 })).toBe(null);
   });
 
   it.each([
@@ -75,12 +102,12 @@ describe('a direct collective', () => {
     ['half a value', { ...segment('segment-reduce', 0, 0, []), payload: new Uint8Array(6) }],
     ['a frame of another kind', segment('state-end', 0, 0, [])],
   ])('refuses %s', (_what, frame) => {
-    const collective = createDirectCollective(createTask(), 1024);
+    const collective = createDirectCollective(createTask(), 1024, plainKernel);
     expect(() => collective.onFrame(1, frame)).toThrow(expect.objectContaining({ code: 'bad-frame' }));
   });
 
   it('refuses a segment that comes twice', () => {
-    const collective = createDirectCollective(createTask(), 1024);
+    const collective = createDirectCollective(createTask(), 1024, plainKernel);
     collective.onFrame(1, segment('segment-gather', 1, 0, [1, 2]));
     expect(() => collective.onFrame(1, segment('segment-gather', 1, 0, [1, 2]))).toThrow('value 2 of 5 comes next');
   });

@@ -1,34 +1,38 @@
 /**
- * Connections to the other members: one per pair, shared by all their collectives. The worker with the lower number dials,
- * the other waits for it, so that a pair never has two. Segments of a group that this member has not heard of yet are
- * kept, within a limit; beyond it the connection stops reading.
+ * Connections to the other members: two per pair, shared by all their collectives. Each end dials the other and receives its
+ * segments on the connection that it dialled, because only a dialling socket reads straight to where the bytes belong; the
+ * acknowledgements go back on the same one. Frames of a group that this member has not heard of yet are kept, within a
+ * limit; beyond it the connection stops reading.
  */
 import { PreduceError } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
 import type { Connection, ConnectionHandlers, Transport } from '../transport/transport.js';
-import { type Frame, NO_PAYLOAD } from '../wire/frame.js';
+import { type Frame, FRAME_HEADER_BYTES, type FrameHeader, NO_PAYLOAD } from '../wire/frame.js';
 import { LIMITS } from '../wire/limits.js';
 import type { Peer } from '../wire/messages.js';
 import type { Identity } from './task.js';
 
 type WorkerIdentity = Extract<Identity, { role: 'worker' }>;
 
-/** A connection to one life of one worker. */
+/** The way to one life of one worker. */
 export interface Link {
   readonly worker: number;
   readonly incarnation: number;
+  /** Resolves when the payload may be reused. */
   send(frame: Omit<Frame, 'sender' | 'incarnation'>): Promise<void>;
 }
 
 export interface LinkHandlers {
+  /** A frame of the group that runs begins; as `place` of a connection. */
+  place(worker: number, header: FrameHeader): Uint8Array | null;
   /** A frame of the group that runs. Throws `bad-frame` for one that does not belong there. */
   onFrame(worker: number, frame: Frame): void;
-  /** The connection to this worker is gone. */
+  /** The link to this worker is gone. */
   onLost(worker: number, reason: Error | null): void;
 }
 
 export interface Links {
-  /** The link to `peer`, dialled or awaited. Rejects with `connection-lost` or `aborted`. */
+  /** The link to `peer`, both ways. Rejects with `connection-lost` or `aborted`. */
   get(peer: Peer, identity: WorkerIdentity, signal: AbortSignal): Promise<Link>;
   /** Takes an inbound connection whose `hello` was in order. */
   adopt(connection: Connection, worker: number, incarnation: number): ConnectionHandlers;
@@ -37,13 +41,24 @@ export interface Links {
   /** Frames of the open group are no longer wanted. */
   shut(): void;
   discard(group: GroupId): void;
+  /** Drops the connections to this worker at once, with whatever is on its way. */
+  drop(worker: number, reason: Error): void;
   close(): void;
 }
 
-interface OpenLink extends Link {
+/** One of a link's connections, with what came on it too early. */
+interface Way {
   readonly connection: Connection;
   early: Frame[];
   earlyBytes: number;
+}
+
+interface OpenLink extends Link {
+  destroy(reason: Error): void;
+  /** Dialled here: segments come in on it, acknowledgements go out. */
+  dialled: Way | null;
+  /** Dialled by the other end: the reverse. */
+  accepted: Way | null;
 }
 
 export function createLinks(transport: Transport, handlers: LinkHandlers): Links {
@@ -59,67 +74,102 @@ export function createLinks(transport: Transport, handlers: LinkHandlers): Links
     return (group <= lastOpened && group !== opened) || discarded.has(group);
   }
 
-  function keepEarly(link: OpenLink, frame: Frame): void {
-    link.early.push({ ...frame, payload: frame.payload.slice() });
-    link.earlyBytes += frame.payload.byteLength;
-    if (link.earlyBytes > LIMITS.unclaimedBytesMax) link.connection.pause();
+  function sizeOf(frame: Frame): number {
+    return FRAME_HEADER_BYTES + frame.payload.byteLength;
+  }
+
+  function keepEarly(way: Way, frame: Frame): void {
+    way.early.push({ ...frame, payload: frame.payload.slice() });
+    way.earlyBytes += sizeOf(frame);
+    if (way.earlyBytes > LIMITS.unclaimedBytesMax) way.connection.pause();
   }
 
   /** Hands on a frame that came early. As with one that comes in time, a bad one costs its sender the connection. */
-  function claim(link: OpenLink, frame: Frame): void {
+  function claim(worker: number, way: Way, frame: Frame): void {
     try {
-      handlers.onFrame(link.worker, frame);
+      handlers.onFrame(worker, frame);
     } catch (error) {
       if (!(error instanceof PreduceError)) throw error;
-      link.connection.destroy(error);
+      way.connection.destroy(error);
     }
   }
 
   /** Handles what came early, as far as its group is known by now. */
-  function sift(link: OpenLink): void {
-    const kept = link.early;
-    link.early = [];
-    link.earlyBytes = 0;
-    for (const frame of kept) {
-      if (frame.group === opened) claim(link, frame);
-      else if (!isOver(frame.group)) {
-        link.early.push(frame);
-        link.earlyBytes += frame.payload.byteLength;
+  function sift({ worker, dialled, accepted }: OpenLink): void {
+    for (const way of [dialled, accepted]) {
+      if (way === null) continue;
+      const kept = way.early;
+      way.early = [];
+      way.earlyBytes = 0;
+      for (const frame of kept) {
+        if (frame.group === opened) claim(worker, way, frame);
+        else if (!isOver(frame.group)) {
+          way.early.push(frame);
+          way.earlyBytes += sizeOf(frame);
+        }
       }
+      if (way.earlyBytes <= LIMITS.unclaimedBytesMax) way.connection.resume();
     }
-    if (link.earlyBytes <= LIMITS.unclaimedBytesMax) link.connection.resume();
   }
 
-  function adopt(connection: Connection, worker: number, incarnation: number): ConnectionHandlers {
+  /** The link to this life, made if it is new; a link to another life is over. */
+  function linkOf(worker: number, incarnation: number): OpenLink {
+    const known = links.get(worker);
+    if (known?.incarnation === incarnation) return known;
+    known?.destroy(new PreduceError('connection-lost', `worker ${worker} has a new life`));
     const link: OpenLink = {
       worker,
       incarnation,
-      connection,
-      early: [],
-      earlyBytes: 0,
+      dialled: null,
+      accepted: null,
       send(frame) {
-        return connection.send({ ...frame, sender: self?.worker ?? 0, incarnation: self?.incarnation ?? 0 });
+        const way = frame.type === 'ack' ? link.dialled : link.accepted;
+        if (way === null)
+          return Promise.reject(new PreduceError('connection-lost', `no connection to worker ${worker}`));
+        return way.connection.send({ ...frame, sender: self?.worker ?? 0, incarnation: self?.incarnation ?? 0 });
+      },
+      destroy(reason) {
+        if (links.get(worker) === link) links.delete(worker);
+        link.dialled?.connection.destroy(reason);
+        link.accepted?.connection.destroy(reason);
+        // Whoever waits for its dial tries again, and finds out whether it is there at all.
+        for (const wake of awaited.get(worker) ?? []) wake();
       },
     };
-    const former = links.get(worker);
     links.set(worker, link);
+    return link;
+  }
+
+  function attach(
+    side: 'dialled' | 'accepted',
+    connection: Connection,
+    worker: number,
+    incarnation: number,
+  ): ConnectionHandlers {
+    const link = linkOf(worker, incarnation);
+    const way: Way = { connection, early: [], earlyBytes: 0 };
+    const former = link[side];
+    link[side] = way;
     former?.connection.destroy(new PreduceError('connection-lost', `worker ${worker} opened a new connection`));
     for (const wake of awaited.get(worker) ?? []) wake();
     return {
+      place: (header) => (header.group === opened ? handlers.place(worker, header) : null),
       onFrame(frame) {
         if (frame.group === opened) handlers.onFrame(worker, frame);
-        else if (!isOver(frame.group)) keepEarly(link, frame);
+        else if (!isOver(frame.group)) keepEarly(way, frame);
       },
       onClose(reason) {
-        if (links.get(worker) !== link) return;
-        links.delete(worker);
+        if (links.get(worker) !== link || link[side] !== way) return;
+        // With one way gone the other is of no use.
+        link.destroy(reason ?? new PreduceError('connection-lost', `worker ${worker} closed its connection`));
         handlers.onLost(worker, reason);
       },
     };
   }
 
   async function dial(peer: Peer, identity: WorkerIdentity, signal: AbortSignal): Promise<void> {
-    const connection = await transport.dial(peer.address, (open) => adopt(open, peer.worker, peer.incarnation), {
+    const { worker, incarnation } = peer;
+    const connection = await transport.dial(peer.address, (open) => attach('dialled', open, worker, incarnation), {
       signal,
     });
     await connection.send({
@@ -157,16 +207,22 @@ export function createLinks(transport: Transport, handlers: LinkHandlers): Links
     async get(peer, identity, signal) {
       self = identity;
       for (;;) {
-        const link = links.get(peer.worker);
-        if (link?.incarnation === peer.incarnation) return link;
-        // A connection to a former life: that process is gone, or is about to be.
-        link?.connection.destroy(new PreduceError('connection-lost', `worker ${peer.worker} has a new life`));
-        links.delete(peer.worker);
-        if (identity.worker < peer.worker) await dial(peer, identity, signal);
+        const link = linkOf(peer.worker, peer.incarnation);
+        if (link.dialled !== null && link.accepted !== null) return link;
+        if (link.dialled === null) await dial(peer, identity, signal);
         else await waitForDial(peer.worker, signal);
       }
     },
-    adopt,
+    adopt(connection, worker, incarnation) {
+      const known = links.get(worker);
+      if (known !== undefined && known.incarnation > incarnation) {
+        throw new PreduceError(
+          'bad-frame',
+          `expected worker ${worker} in its life ${known.incarnation}, got ${incarnation}`,
+        );
+      }
+      return attach('accepted', connection, worker, incarnation);
+    },
     open(group) {
       opened = group;
       lastOpened = group;
@@ -180,8 +236,9 @@ export function createLinks(transport: Transport, handlers: LinkHandlers): Links
       if (group > lastOpened) discarded.add(group);
       for (const link of links.values()) sift(link);
     },
+    drop: (worker, reason) => links.get(worker)?.destroy(reason),
     close() {
-      for (const link of links.values()) link.connection.destroy(new PreduceError('aborted', 'this worker is closing'));
+      for (const link of links.values()) link.destroy(new PreduceError('aborted', 'this worker is closing'));
     },
   };
 }

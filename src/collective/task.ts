@@ -3,6 +3,7 @@
  */
 import type { GroupId } from '../base/ids.js';
 import type { Address, Peer } from '../wire/messages.js';
+import type { ReduceKernel } from './kernel/reduce-kernel.js';
 
 /** One collective, seen from one of its members. */
 export interface CollectiveTask {
@@ -13,10 +14,12 @@ export interface CollectiveTask {
   readonly rank: number;
   /** One weight a member, sum 1; a member of weight 0 is skipped in the sum (its values may be NaN). */
   readonly weights: readonly number[];
-  /** This member's vector; only read, and unchanged whatever happens. */
+  /** This member's vector; only read, and unchanged whatever happens. Not to be written to until the task settles. */
   readonly input: Float32Array;
   /** Receives sum over j of weights[j] * input_j, bit-identical on every member; undefined content unless the task resolves. */
   readonly output: Float32Array;
+  /** Where the others' slices arrive: at least `scratchLength(input.length, members.length)` values. Default: made for the task. */
+  readonly scratch?: Float32Array;
   /** Fires to give the collective up; the promise then rejects with `aborted`. */
   readonly signal: AbortSignal;
 }
@@ -41,8 +44,8 @@ export type Identity =
 
 /** The data plane of one worker. */
 export interface Communicator {
-  /** The bound data port. */
-  readonly port: number;
+  /** Where it is reached: the host as given, the bound data port, and the local socket where there is one. */
+  readonly address: Address;
   /** To be called before the first `reduce` or `fetchState`; may be called again with the same values. */
   setIdentity(identity: Identity): void;
   /**
@@ -71,6 +74,8 @@ export interface CommunicatorOptions {
   readonly listen: Address;
   /** Default LIMITS.segmentBytes. */
   readonly segmentBytes?: number;
+  /** Sums the slices. Default: the plain one. */
+  readonly kernel?: ReduceKernel;
   /** The replica to hand to whoever asks, null while there is none. Called for each request; its values are copied at once. */
   readonly serve: () => ReplicaState | null;
 }

@@ -114,15 +114,18 @@ function createInbox(deliver: (bytes: Uint8Array) => void, onEnd: () => void) {
 
 /** One end of a connection to `remote`; `other` gives the opposite end, which is made after this one. */
 function createEnd(remote: string, other: () => End): End {
-  const decoder = createFrameDecoder();
   let handlers: ConnectionHandlers | null = null;
+  const decoder = createFrameDecoder({
+    place: (header) => handlers?.place?.(header) ?? null,
+    onFrame: (frame) => handlers?.onFrame(frame),
+  });
   let ending = false;
   let over = false;
   let failure: Error | null = null;
 
   function deliver(bytes: Uint8Array): void {
     try {
-      decoder.push(bytes, (frame) => handlers?.onFrame(frame));
+      decoder.push(bytes);
     } catch (error) {
       // A frame that cannot be read, or that its receiver does not take, ends this connection and no other.
       if (!(error instanceof PreduceError)) throw error;

@@ -41,7 +41,7 @@ function join(...parts: readonly Uint8Array[]): Uint8Array {
 
 /** What a decoder makes of chunks; payloads copied, as they are valid during the call only. */
 function decodeAll(...chunks: readonly Uint8Array[]): Frame[] {
-  const decoder = createFrameDecoder();
+  const decoder = createPushDecoder();
   const frames: Frame[] = [];
   for (const chunk of chunks) {
     decoder.push(chunk, (frame) => frames.push({ ...frame, payload: frame.payload.slice() }));
@@ -53,6 +53,18 @@ function cutInto(bytes: Uint8Array, size: number): Uint8Array[] {
   const chunks = [];
   for (let at = 0; at < bytes.byteLength; at += size) chunks.push(bytes.subarray(at, at + size));
   return chunks;
+}
+
+/** A decoder whose receiver comes with each chunk. */
+function createPushDecoder(): { push(chunk: Uint8Array, onFrame: (frame: Frame) => void): void } {
+  let receive: (frame: Frame) => void = () => undefined;
+  const decoder = createFrameDecoder({ onFrame: (frame) => receive(frame) });
+  return {
+    push(chunk, onFrame) {
+      receive = onFrame;
+      decoder.push(chunk);
+    },
+  };
 }
 
 /** The bytes of a valid frame with some set to something else. */
@@ -91,6 +103,7 @@ describe('the bytes of a frame', () => {
       'state-segment',
       'state-end',
       'state-none',
+      'bye',
     ]);
   });
 
@@ -148,7 +161,7 @@ describe('createFrameDecoder', () => {
     const short = frameOf({ payload: Uint8Array.from([1, 2, 3, 4]) });
     const buffers = new Set<ArrayBufferLike>();
     const lengths: number[] = [];
-    const decoder = createFrameDecoder();
+    const decoder = createPushDecoder();
     for (const frame of [longest, short, longest]) {
       decoder.push(encode(frame), ({ payload }) => {
         buffers.add(payload.buffer);
@@ -166,7 +179,7 @@ describe('createFrameDecoder', () => {
     ['zeros', new Uint8Array(FRAME_HEADER_BYTES), /foreign bytes/],
     ['a big-endian magic', corrupted((view) => view.setUint32(0, 0x4450_5250)), /foreign bytes/],
     ['a later frame version', corrupted((view) => view.setUint8(4, 2)), /frame version 2 instead of 1/],
-    ['an unknown type', corrupted((view) => view.setUint8(5, FRAME_TYPES.length)), /frame type 8/],
+    ['an unknown type', corrupted((view) => view.setUint8(5, FRAME_TYPES.length)), /frame type 9/],
     ['unknown flags', corrupted((view) => view.setUint16(6, 1, true)), /flags 1 /],
     ['a term beyond the limit', corrupted((view) => view.setUint32(16, 2 ** 21, true)), /controller term 2097152/],
     [
@@ -179,7 +192,7 @@ describe('createFrameDecoder', () => {
 
   it.each(refused)('refuses %s, after good frames and for good', (_, bytes, message) => {
     for (const size of [1, bytes.byteLength]) {
-      const decoder = createFrameDecoder();
+      const decoder = createPushDecoder();
       const seen: FrameType[] = [];
       const onFrame = (frame: Frame): void => void seen.push(frame.type);
       decoder.push(encode(frameOf()), onFrame);
@@ -191,7 +204,7 @@ describe('createFrameDecoder', () => {
   });
 
   it('reads nothing more once its user has thrown', () => {
-    const decoder = createFrameDecoder();
+    const decoder = createPushDecoder();
     const bytes = join(encode(frameOf()), encode(frameOf()));
     const problem = new PreduceError('bad-frame', 'not wanted');
     const seen: Frame[] = [];
@@ -207,12 +220,66 @@ describe('createFrameDecoder', () => {
   it('takes bytes after a frame for the next header: a payload longer than announced ends the connection', () => {
     const short = corrupted((view) => view.setUint32(32, 4, true));
     const seen: number[] = [];
-    const decoder = createFrameDecoder();
+    const decoder = createPushDecoder();
     const push = (): void => {
       for (let i = 0; i < 8; i += 1) decoder.push(short, ({ payload }) => seen.push(payload.byteLength));
     };
     expect(push).toThrow(/foreign bytes/);
     expect(seen).toEqual([4]);
+  });
+});
+
+describe('a payload that is placed', () => {
+  const frames = [
+    frameOf({ payload: Uint8Array.from([1, 2, 3, 4]) }),
+    frameOf({ type: 'ack', payload: new Uint8Array(0) }),
+    frameOf({ part: 7, payload: Uint8Array.from([5, 6, 7, 8, 9, 10, 11, 12]) }),
+  ];
+
+  /** Places payloads of part 7 only. */
+  function createPlacing() {
+    const memory = new Uint8Array(8);
+    const seen: Frame[] = [];
+    const headers: number[] = [];
+    const decoder = createFrameDecoder({
+      place(header) {
+        headers.push(header.payloadBytes);
+        return header.part === 7 ? memory : null;
+      },
+      onFrame: (frame) => seen.push({ ...frame, payload: frame.part === 7 ? frame.payload : frame.payload.slice() }),
+    });
+    return { memory, seen, headers, decoder };
+  }
+
+  function check({ memory, seen, headers }: ReturnType<typeof createPlacing>): void {
+    expect(headers).toEqual([4, 8]);
+    expect(seen.map((frame) => [...frame.payload])).toEqual(frames.map((frame) => [...frame.payload]));
+    expect(seen[2]?.payload).toBe(memory);
+  }
+
+  it.each([1, 3, 36, 37, 1000])('arrives there when pushed in chunks of %i bytes', (size) => {
+    const placing = createPlacing();
+    for (const chunk of cutInto(join(...frames.map(encode)), size)) placing.decoder.push(chunk);
+    check(placing);
+  });
+
+  it.each([1, 3, 36, 1000])('arrives there when read into the space given, %i bytes at a time', (size) => {
+    const placing = createPlacing();
+    const bytes = join(...frames.map(encode));
+    for (let at = 0; at < bytes.byteLength; ) {
+      const space = placing.decoder.space();
+      const count = Math.min(size, space.byteLength, bytes.byteLength - at);
+      expect(count).toBeGreaterThan(0);
+      space.set(bytes.subarray(at, at + count));
+      at += count;
+      placing.decoder.filled(count);
+    }
+    check(placing);
+  });
+
+  it('must have its length', () => {
+    const decoder = createFrameDecoder({ place: () => new Uint8Array(5), onFrame: () => undefined });
+    expect(() => decoder.push(encode(frames[0] as Frame))).toThrow('assertion failed');
   });
 });
 
@@ -241,7 +308,7 @@ describe('any bytes at all', () => {
 
   /** Feeds a decoder to the end or to its error; checks what must hold of any input. */
   function feed(bytes: Uint8Array, size: number): { frames: number; error: unknown } {
-    const decoder = createFrameDecoder();
+    const decoder = createPushDecoder();
     let frames = 0;
     let payloadBytes = 0;
     const onFrame = ({ payload }: Frame): void => {

@@ -25,6 +25,8 @@ export const FRAME_TYPES = [
   'state-end',
   /** The donor holds no replica. */
   'state-none',
+  /** The sender closes the connection: an end without it is a loss. */
+  'bye',
 ] as const;
 
 export type FrameType = (typeof FRAME_TYPES)[number];
@@ -73,13 +75,8 @@ export function encodeFrameHeader(frame: Frame, into: DataView): void {
   into.setUint32(32, payload.byteLength, true);
 }
 
-interface Header {
-  readonly type: FrameType;
-  readonly sender: number;
-  readonly incarnation: number;
-  readonly group: GroupId;
-  readonly part: number;
-  readonly offset: number;
+/** A frame whose payload has not arrived. */
+export interface FrameHeader extends Omit<Frame, 'payload'> {
   readonly payloadBytes: number;
 }
 
@@ -90,7 +87,7 @@ function badFrame(what: string): PreduceError {
   );
 }
 
-function decodeHeader(bytes: Uint8Array): Header {
+function decodeHeader(bytes: Uint8Array): FrameHeader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, FRAME_HEADER_BYTES);
   if (view.getUint32(0, true) !== MAGIC) throw badFrame('foreign bytes');
   if (view.getUint8(4) !== FRAME_VERSION)
@@ -117,61 +114,89 @@ function decodeHeader(bytes: Uint8Array): Header {
   };
 }
 
-export interface FrameDecoder {
+/** Whom a decoder works for. */
+export interface FrameReceiver {
   /**
-   * Takes bytes as they come, calls back for each whole frame; the payload is valid during the call. Throws `bad-frame`.
-   * Once it, or `onFrame`, has thrown, there is no telling where the next frame begins: every later call throws the same.
+   * Where the payload of the frame that begins shall be written: `payloadBytes` long, the receiver's own; null: memory of the
+   * decoder's. Saves a copy. Throws `bad-frame`.
    */
-  push(chunk: Uint8Array, onFrame: (frame: Frame) => void): void;
+  place?(header: FrameHeader): Uint8Array | null;
+  /** A whole frame. Its payload is the memory that `place` gave, else valid during the call only. */
+  onFrame(frame: Frame): void;
 }
 
-/** A push decoder. Memory is bounded by one frame. The payload starts at a multiple of 4, to be viewed as floats. */
-export function createFrameDecoder(): FrameDecoder {
+/**
+ * A push decoder, or a pull decoder for whoever can read straight into the memory that `space` gives. Once it, or its
+ * receiver, has thrown, there is no telling where the next frame begins: every later call throws the same.
+ */
+export interface FrameDecoder {
+  /** Takes bytes as they come, hands on each frame that is whole. Throws `bad-frame`. */
+  push(chunk: Uint8Array): void;
+  /** Memory for the bytes that come next; never empty, and never more than one frame's. */
+  space(): Uint8Array;
+  /** The first `count` bytes of `space()` have come. Throws `bad-frame`. */
+  filled(count: number): void;
+}
+
+/** Memory is bounded by one frame. A payload in memory of the decoder's starts at a multiple of 4, to be viewed as floats. */
+export function createFrameDecoder(receiver: FrameReceiver): FrameDecoder {
   const headerBytes = new Uint8Array(FRAME_HEADER_BYTES);
-  let headerFilled = 0;
-  let header: Header | null = null;
-  let payload = new Uint8Array(0);
-  let payloadFilled = 0;
+  let own = new Uint8Array(0);
+  let header: FrameHeader | null = null;
+  /** Of the header, then of the payload. */
+  let target: Uint8Array = headerBytes;
+  let count = 0;
   let failure: { readonly error: unknown } | null = null;
 
-  function finish(onFrame: (frame: Frame) => void): void {
-    if (header === null) return;
-    const { payloadBytes, ...fields } = header;
-    header = null;
-    headerFilled = 0;
-    payloadFilled = 0;
-    onFrame({ ...fields, payload: payload.subarray(0, payloadBytes) });
+  function begin(of: FrameHeader): void {
+    header = of;
+    count = 0;
+    const { payloadBytes } = of;
+    const placed = payloadBytes === 0 ? null : (receiver.place?.(of) ?? null);
+    assert(placed === null || placed.byteLength === payloadBytes, 'a payload has its own length');
+    if (placed === null && own.byteLength < payloadBytes) own = new Uint8Array(payloadBytes);
+    target = placed ?? own.subarray(0, payloadBytes);
   }
 
-  function take(chunk: Uint8Array, onFrame: (frame: Frame) => void): void {
-    let position = 0;
-    while (position < chunk.byteLength) {
-      if (header === null) {
-        const taken = Math.min(FRAME_HEADER_BYTES - headerFilled, chunk.byteLength - position);
-        headerBytes.set(chunk.subarray(position, position + taken), headerFilled);
-        headerFilled += taken;
-        position += taken;
-        if (headerFilled < FRAME_HEADER_BYTES) return;
-        header = decodeHeader(headerBytes);
-        if (payload.byteLength < header.payloadBytes) payload = new Uint8Array(header.payloadBytes);
-      }
-      const taken = Math.min(header.payloadBytes - payloadFilled, chunk.byteLength - position);
-      payload.set(chunk.subarray(position, position + taken), payloadFilled);
-      payloadFilled += taken;
-      position += taken;
-      if (payloadFilled === header.payloadBytes) finish(onFrame);
+  function finish(): void {
+    if (header === null) return;
+    const { payloadBytes: _, ...fields } = header;
+    const payload = target;
+    header = null;
+    target = headerBytes;
+    count = 0;
+    receiver.onFrame({ ...fields, payload });
+  }
+
+  function take(bytes: number): void {
+    count += bytes;
+    if (count < target.byteLength) return;
+    if (header === null) begin(decodeHeader(headerBytes));
+    if (header !== null && count === target.byteLength) finish();
+  }
+
+  function guard(work: () => void): void {
+    if (failure !== null) throw failure.error;
+    try {
+      work();
+    } catch (error) {
+      failure = { error };
+      throw error;
     }
   }
 
   return {
-    push(chunk, onFrame) {
-      if (failure !== null) throw failure.error;
-      try {
-        take(chunk, onFrame);
-      } catch (error) {
-        failure = { error };
-        throw error;
-      }
+    push(chunk) {
+      guard(() => {
+        for (let position = 0; position < chunk.byteLength; ) {
+          const taken = Math.min(target.byteLength - count, chunk.byteLength - position);
+          target.set(chunk.subarray(position, position + taken), count);
+          position += taken;
+          take(taken);
+        }
+      });
     },
+    space: () => target.subarray(count),
+    filled: (bytes) => guard(() => take(bytes)),
   };
 }

@@ -28,6 +28,8 @@ export const LIMITS = {
   keyCharsMax: 256,
   /** Length of a host name or address (DNS allows 253). */
   hostCharsMax: 255,
+  /** Length of a local socket's name. */
+  socketCharsMax: 64,
   /** Greatest k and incarnation: data frames carry them in 32 bits. */
   uint32Max: 2 ** 32 - 1,
   /** Controller terms are below this, so that a group id is an integer that JSON and doubles hold exactly. */

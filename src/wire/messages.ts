@@ -31,6 +31,12 @@ const address = z.object({
     .max(LIMITS.hostCharsMax)
     .regex(/^[\x21-\x7e]+$/, 'expected a host name or an IP address'),
   port: z.number().int().min(1).max(65_535),
+  /** Name of the local socket that reaches the same port, for peers on the same machine. */
+  socket: z
+    .string()
+    .max(LIMITS.socketCharsMax)
+    .regex(/^[a-z0-9-]+$/, 'expected letters a to z, digits and hyphens')
+    .optional(),
 });
 
 const progress = z.object({ samples: count, localSteps: count });

@@ -7,6 +7,7 @@ import { type ErrorCode, ERROR_CODES, messageOf, PreduceError } from '../base/er
 import type { GroupId } from '../base/ids.js';
 import { createCommunicator } from '../collective/communicator.js';
 import type { Communicator, ReplicaState } from '../collective/task.js';
+import { openVectorMemory, type VectorMemory } from '../collective/kernel/vector-memory.js';
 import { createTcpTransport } from '../transport/tcp.js';
 import type { ControllerMessage, GroupMessage, Peer } from '../wire/messages.js';
 import { connectControl, type ControlConnection } from './control-connection.js';
@@ -16,6 +17,9 @@ export interface CommSession {
   /** Takes a message of the training thread. What goes wrong is posted as `failed`. */
   accept(message: ToCommThread): void;
 }
+
+/** The vectors, as this thread sees them. */
+type HeldVectors = Pick<VectorMemory, 'input' | 'output' | 'scratch'> & Pick<SharedVectors, 'stateSlots'>;
 
 interface RunningGroup {
   readonly id: GroupId;
@@ -29,7 +33,7 @@ export async function startCommSession(
   onEnd: () => void,
 ): Promise<CommSession> {
   let communicator: Communicator | null = null;
-  let vectors: SharedVectors | null = null;
+  let vectors: HeldVectors | null = null;
   let self: { worker: number; incarnation: number } | null = null;
   let snapshot: ReplicaState | null = null;
   let running: RunningGroup | null = null;
@@ -66,9 +70,10 @@ export async function startCommSession(
   }
 
   async function join(message: Extract<ToCommThread, { type: 'join' }>): Promise<void> {
-    vectors = message.vectors;
+    const memory = openVectorMemory(message.vectors.exchange);
+    vectors = { ...memory, stateSlots: message.vectors.stateSlots };
     communicator = await createCommunicator(
-      { listen: { host: control.localHost, port: 0 }, serve: () => snapshot },
+      { listen: { host: control.localHost, port: 0 }, serve: () => snapshot, kernel: await memory.loadKernel() },
       { transport: createTcpTransport() },
     );
     control.send({
@@ -76,7 +81,7 @@ export async function startCommSession(
       layout: message.layout,
       exchangeLength: message.exchangeLength,
       stateLength: message.stateLength,
-      address: { host: control.localHost, port: communicator.port },
+      address: communicator.address,
       worker: message.worker,
       pid: process.pid,
       hostname: (await import('node:os')).hostname(),
@@ -84,7 +89,7 @@ export async function startCommSession(
   }
 
   /** Where this worker's replica lies when a donor has sent it, or before the first step. */
-  function firstState(held: SharedVectors, fetched: boolean): Float32Array {
+  function firstState(held: HeldVectors, fetched: boolean): Float32Array {
     if (held.stateSlots !== null) return held.stateSlots[0];
     return fetched ? held.output : held.input;
   }
@@ -118,6 +123,7 @@ export async function startCommSession(
         weights: message.members.map((member) => member.weight),
         input: held.input,
         output: held.output,
+        scratch: held.scratch,
         signal: current.abort.signal,
       });
       running = null;

@@ -9,6 +9,7 @@
  */
 import type { ErrorCode } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
+import type { SharedMemory } from '../collective/kernel/vector-memory.js';
 import type { Lease, Progress } from '../core/group.js';
 import type { Layout } from '../wire/messages.js';
 
@@ -22,10 +23,11 @@ export interface CommThreadOptions {
 
 /** Memory that both threads see; lengths in float32 values. */
 export interface SharedVectors {
-  /** The exchanged vector, written by the training thread before `ready`. */
-  readonly input: Float32Array;
-  /** The group's average, written by the comm thread before `averaged`. */
-  readonly output: Float32Array;
+  /**
+   * Holds the exchanged vector `input`, written by the training thread before `ready`, and the group's average `output`,
+   * written by the comm thread before `averaged`.
+   */
+  readonly exchange: SharedMemory;
   /** Where what is exchanged is not the replica: two slots for what joiners need, written in turn. Else null. */
   readonly stateSlots: readonly [Float32Array, Float32Array] | null;
 }

@@ -3,6 +3,7 @@
  * `joinRun` is the public face; the training loop uses this one, because some strategies exchange gradients.
  */
 import { assert } from '../base/assert.js';
+import { createVectorMemory, type VectorMemory } from '../collective/kernel/vector-memory.js';
 import type { Lease, Progress } from '../core/group.js';
 import { layoutLength } from '../wire/layout.js';
 import type { Layout } from '../wire/messages.js';
@@ -113,12 +114,12 @@ export async function connectWorker(options: ConnectOptions): Promise<ConnectedW
 async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun> {
   const exchangeLength = options.exchangeLength ?? layoutLength(options.layout);
   const stateLength = options.stateLength ?? null;
+  const memory = createVectorMemory(exchangeLength);
   const vectors: SharedVectors = {
-    input: sharedVector(exchangeLength),
-    output: sharedVector(exchangeLength),
+    exchange: memory.shared,
     stateSlots: stateLength === null ? null : [sharedVector(stateLength), sharedVector(stateLength)],
   };
-  options.writeState(vectors.stateSlots === null ? vectors.input : vectors.stateSlots[0]);
+  options.writeState(vectors.stateSlots === null ? memory.input : vectors.stateSlots[0]);
 
   let done = false;
   client.observe((message) => {
@@ -135,21 +136,23 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
   const { worker } = await client.next('joined');
   const synced = await client.next('synced');
   if (synced.fetched) {
-    options.readState(vectors.stateSlots === null ? vectors.output : vectors.stateSlots[0], synced.k);
+    options.readState(vectors.stateSlots === null ? memory.output : vectors.stateSlots[0], synced.k);
   }
   await client.next('start');
-  return createWorkerRun(client, { worker, initialK: synced.k, vectors, isDone: () => done });
+  return createWorkerRun(client, { worker, initialK: synced.k, memory, vectors, isDone: () => done });
 }
 
 interface JoinedWorker {
   readonly worker: number;
   readonly initialK: number;
+  readonly memory: VectorMemory;
   readonly vectors: SharedVectors;
   isDone(): boolean;
 }
 
 function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
-  const { input, output, stateSlots } = joined.vectors;
+  const { input, output } = joined.memory;
+  const { stateSlots } = joined.vectors;
   let announcedSlot: 0 | 1 = 0;
   let progress: Progress = { samples: 0, localSteps: 0 };
 

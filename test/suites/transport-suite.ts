@@ -393,7 +393,7 @@ function describeAddresses(createTransport: () => Transport): void {
     await listener.close();
     const second = await again();
     listeners.push(second);
-    expect(second.address).toEqual(listener.address);
+    expect(second.address).toMatchObject({ host: listener.address.host, port: listener.address.port });
     await dial(transport, second.address);
   });
 
@@ -488,10 +488,55 @@ function describeBadFrames({ createTransport, sendRaw }: TransportHarness): void
 }
 
 /** Runs the suite; each test has a transport of its own. */
+/** Both ends receive frames of parts 0 to 9; payloads of odd parts are placed at `1000 * part` of the receiver's memory. */
+function describePlacing(createTransport: () => Transport): void {
+  it.each(['the dialling end', 'the listening end'])('writes payloads to the place that %s gives', async (which) => {
+    const transport = createTransport();
+    const memory = new Uint8Array(new SharedArrayBuffer(10_000));
+    const seen: { part: number; isPlaced: boolean; sum: number }[] = [];
+    let whenAll: () => void = () => undefined;
+    const all = new Promise<void>((resolve) => {
+      whenAll = resolve;
+    });
+    const receiver: Handlers = {
+      place: ({ part, payloadBytes }) =>
+        part % 2 === 0 ? null : memory.subarray(1000 * part, 1000 * part + payloadBytes),
+      onFrame({ part, offset, payload }) {
+        if (offset === 99) return;
+        seen.push({ part, isPlaced: payload.buffer === memory.buffer, sum: payload.reduce((a, b) => a + b, 0) });
+        if (seen.length === 10) whenAll();
+      },
+      onClose: () => undefined,
+    };
+    const silent: Handlers = { onFrame: () => undefined, onClose: () => undefined };
+    const isDialler = which === 'the dialling end';
+    let accepted: Connection | null = null;
+    const listener = await transport.listen(LOCAL, (connection) => {
+      accepted = connection;
+      return isDialler ? silent : receiver;
+    });
+    listeners.push(listener);
+    const dialled = await transport.dial(listener.address, () => (isDialler ? receiver : silent), { signal: NEVER });
+    // A frame from the dialler, so that the listener has its end.
+    await dialled.send(frameOf(99));
+    while (accepted === null) await new Promise((resolve) => setImmediate(resolve));
+    const sender = isDialler ? (accepted as Connection) : dialled;
+    for (let part = 0; part < 10; part += 1) {
+      await sender.send({ ...frameOf(0, new Uint8Array(100 * part).fill(part)), part });
+    }
+    await all;
+    expect(seen).toEqual(
+      Array.from({ length: 10 }, (_, part) => ({ part, isPlaced: part % 2 === 1, sum: 100 * part * part })),
+    );
+    expect([...memory.subarray(9000, 9900)]).toEqual(new Array(900).fill(9));
+  });
+}
+
 export function describeTransport(name: string, harness: TransportHarness): void {
   describe(`transport ${name}`, () => {
     describeDelivery(harness.createTransport);
     describeBackPressure(harness.createTransport);
+    describePlacing(harness.createTransport);
     describeEnds(harness.createTransport);
     describeAddresses(harness.createTransport);
     describeBadFrames(harness);
