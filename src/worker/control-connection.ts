@@ -93,7 +93,8 @@ export async function connectControl(
   let closing = false;
 
   socket.on('message', (data, isBinary) => {
-    if (closing) return;
+    // More may have come along with what could not be read.
+    if (closing || closeError !== null) return;
     try {
       handlers.onMessage(decodeControllerMessage(isBinary ? '' : String(data)));
     } catch (error) {
