@@ -18,6 +18,11 @@ const comparisonSchema = z.looseObject({
   entries: z.array(z.looseObject({ runs: z.array(z.looseObject({ out: z.string().nullable() })) })),
 });
 
+interface SourcedRun extends LoadedRun {
+  /** Name of the directory that was asked for. */
+  readonly source: string;
+}
+
 interface Found {
   readonly runs: readonly string[];
   readonly idealSpeedUp: number | null;
@@ -30,13 +35,14 @@ interface Found {
  */
 export async function loadReport(directories: readonly string[]): Promise<ReportInput> {
   const found: Found[] = [];
-  const loaded: LoadedRun[] = [];
+  const loaded: SourcedRun[] = [];
   for (const directory of directories) {
     const next = await findRuns(directory);
     found.push(next);
     for (const run of next.runs) {
       // The same directory named twice is one run.
-      if (!loaded.some((known) => known.directory === resolve(run))) loaded.push(await loadRun(run));
+      if (loaded.some((known) => known.directory === resolve(run))) continue;
+      loaded.push({ ...(await loadRun(run)), source: basename(resolve(directory)) });
     }
   }
   const references = new Set(loaded.map((run) => run.referenceMs));
@@ -102,17 +108,22 @@ async function readComparison(path: string): Promise<z.infer<typeof comparisonSc
   }
 }
 
-/** Runs of one label are shown as repeats, so those of other settings get their directory's name. */
-function distinctLabels(loaded: readonly LoadedRun[]): readonly ReportRun[] {
-  const labels = loaded.map(({ run, settingsKey, directory }) => {
-    const isMixed = loaded.some((other) => other.run.label === run.label && other.settingsKey !== settingsKey);
-    return isMixed ? `${run.label} (${basename(directory)})` : run.label;
-  });
-  return loaded.map(({ run, settingsKey, directory }, index) => {
-    const label = labels[index] as string;
-    // Directories of one name, in different places.
-    const isMixed = loaded.some((other, at) => labels[at] === label && other.settingsKey !== settingsKey);
-    return { ...run, label: isMixed ? `${run.label} (${directory})` : label };
+/**
+ * Runs of one label are shown as repeats, so those of other settings get the name of the directory that was asked for,
+ * or, where that is not enough, of their own.
+ */
+function distinctLabels(loaded: readonly SourcedRun[]): readonly ReportRun[] {
+  const suffixes: readonly ((of: SourcedRun) => string)[] = [
+    () => '',
+    ({ source }) => ` (${source})`,
+    ({ directory }) => ` (${directory})`,
+  ];
+  const labelsBy = suffixes.map((suffixOf) => loaded.map((of) => of.run.label + suffixOf(of)));
+  return loaded.map(({ run, settingsKey }, index) => {
+    const isClear = (labels: readonly string[]): boolean =>
+      loaded.every((other, at) => labels[at] !== labels[index] || other.settingsKey === settingsKey);
+    const labels = labelsBy.find(isClear) ?? labelsBy.at(-1);
+    return { ...run, label: labels?.[index] ?? run.label };
   });
 }
 

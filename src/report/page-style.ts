@@ -9,14 +9,14 @@ export const PAGE_STYLE = `
   --page: #ffffff; --panel: #f5f6f8; --text: #1c1f24; --text-soft: #555c66; --rule: #d8dce2;
   --grid: #e6e9ee; --axis: #9aa1ab; --accent: #0b5cad;
   --series-0: #0072b2; --series-1: #c14a00; --series-2: #00805e; --series-3: #a8478a; --series-4: #8a6d00; --series-5: #3b3f46;
-  --compute: #4a9fd8; --wait: #e0a100; --wait-stripe: #b57f00; --reduce: #00573f; --heat: #0b5cad;
+  --compute: #4a9fd8; --wait: #c98a00; --wait-back: #fdf0c8; --reduce: #00573f; --heat: #0b5cad;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #14171c; --panel: #1d2128; --text: #e8eaed; --text-soft: #a7aeb9; --rule: #353b45;
     --grid: #2a2f38; --axis: #646c78; --accent: #7cb8f2;
     --series-0: #56b4e9; --series-1: #ff8a4c; --series-2: #35c79b; --series-3: #e39ace; --series-4: #e6c229; --series-5: #c9ced6;
-    --compute: #3a7fb5; --wait: #d6a21e; --wait-stripe: #8f6a06; --reduce: #7ee0bd; --heat: #5aa9f0;
+    --compute: #3a7fb5; --wait: #d6a21e; --wait-back: #40340f; --reduce: #7ee0bd; --heat: #5aa9f0;
   }
 }
 * { box-sizing: border-box; }
@@ -54,7 +54,7 @@ figure svg { display: block; width: 100%; min-width: 34rem; height: auto; font-f
 .bar { display: flex; height: 1.1rem; min-width: 12rem; border-radius: 3px; overflow: hidden; background: var(--panel); }
 .shares td.wide { width: 45%; }
 .compute { background: var(--compute); }
-.wait { background: repeating-linear-gradient(45deg, var(--wait) 0 4px, var(--wait-stripe) 4px 6px); }
+.wait { background: repeating-linear-gradient(45deg, var(--wait-back) 0 4px, var(--wait) 4px 6px); }
 .reduce { background: var(--reduce); }
 .bar span, .swatch { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 .run th { padding-top: 1rem; }
@@ -64,7 +64,9 @@ details table { margin-top: .5rem; }
 @media print {
   @page { margin: 15mm; }
   body { max-width: none; padding: 0; font-size: 10pt; }
-  h2 { break-after: avoid; }
+  h2, h3, .explanation, .legend { break-after: avoid; }
+  tbody th.nowrap { white-space: normal; overflow-wrap: anywhere; min-width: 11.5rem; }
+  .run { break-after: avoid; }
   figure, tr, .legend, .chart { break-inside: avoid; }
   figure svg { min-width: 0; }
   .scroll { overflow: visible; }

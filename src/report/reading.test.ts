@@ -88,6 +88,16 @@ describe('readResult', () => {
     for (const pattern of expected) expect(text).toMatch(pattern);
   });
 
+  it('does not say that no run arrived where single repeats did', () => {
+    const [one, two] = groups([
+      { label: 'a', targetSeconds: null },
+      { label: 'a', targetSeconds: 7 },
+    ]) as [ReportGroup, ReportGroup];
+    const repeats = { ...one, runs: [...one.runs, ...two.runs] };
+    const text = readResult({ groups: [repeats], targetAccuracy: 0.95, idealSpeedUp: null });
+    expect(text).toMatch(/^Only 1 of 2 runs reached 95% test accuracy, too few for a median time\./);
+  });
+
   it('says nothing of a target that nobody set', () => {
     const text = readResult({
       groups: groups([{ label: 'a', targetSeconds: null }]),

@@ -38,7 +38,7 @@ function fastest(groups: readonly ReportGroup[]): ReportGroup | null {
 function readTarget(groups: readonly ReportGroup[], target: number): string[] {
   const goal = `${formatTarget(target)} test accuracy`;
   const first = fastest(groups);
-  if (first === null) return [`${groups.length === 1 ? 'The run did not reach' : 'No run reached'} ${goal}.`];
+  if (first === null) return [readMissed(groups, goal)];
   const seconds = formatSeconds(first.summary.targetSeconds);
   const missed = groups.filter((group) => group.summary.targetSeconds === null).map((group) => group.label);
   const missedSentences = missed.length === 0 ? [] : [`${listOf(missed)} did not reach it.`];
@@ -57,6 +57,14 @@ function readTarget(groups: readonly ReportGroup[], target: number): string[] {
   const factor = speedUp(first, baseline);
   const against = factor === null ? '' : `, ${factor.toFixed(2)} times as fast as ${baseline.label} (${base})`;
   return [`${first.label} reached ${goal} after ${seconds}${against}.`, ...missedSentences];
+}
+
+/** Where the median of no group reached the target: single repeats still may have. */
+function readMissed(groups: readonly ReportGroup[], goal: string): string {
+  const runs = groups.flatMap((group) => group.runs);
+  const reached = runs.filter((run) => run.summary.targetSeconds !== null).length;
+  if (reached > 0) return `Only ${reached} of ${runs.length} runs reached ${goal}, too few for a median time.`;
+  return `${runs.length === 1 ? 'The run did not reach' : 'No run reached'} ${goal}.`;
 }
 
 function readWaiting(groups: readonly ReportGroup[]): string[] {

@@ -177,6 +177,13 @@ describe('renderReport', () => {
     expect(renderReport({ runs: [run, { ...run, overrunShare: null }] })).not.toContain('took longer');
   });
 
+  it('shows notes before everything else, escaped', () => {
+    const page = renderReport({ runs: comparison, notes: ['cut <off>'] });
+    expect(page.indexOf('<p class="warning">cut &lt;off&gt;</p>')).toBeGreaterThan(page.indexOf('<h1>'));
+    expect(page.indexOf('cut &lt;off&gt;')).toBeLessThan(page.indexOf('id="results"'));
+    expect(renderReport({ runs: comparison })).not.toContain('class="warning"');
+  });
+
   it('asserts that there is a run', () => {
     expect(() => renderReport({ runs: [] })).toThrow('a report needs a run');
   });

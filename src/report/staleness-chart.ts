@@ -73,7 +73,13 @@ export function renderStalenessChart(id: string, title: string, rows: readonly S
         left: 58,
         top: top(row) - 42,
         padding: 5,
-        textStyle: { color: CHART_COLOURS.text, fontSize: CHART_FONT_SIZE, fontWeight: 'normal' },
+        textStyle: {
+          color: CHART_COLOURS.text,
+          fontSize: CHART_FONT_SIZE,
+          fontWeight: 'normal',
+          width: 810,
+          overflow: 'truncate',
+        },
       })),
       grid: rows.map((_, row) => ({
         left: 64,
