@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.js';
 import { PreduceError } from '../base/errors.js';
+import { errorOf } from './failure.js';
 import type { CommThreadOptions, FromCommThread, ToCommThread } from './thread-messages.js';
 
 type MessageOf<K extends FromCommThread['type']> = Extract<FromCommThread, { type: K }>;
@@ -48,7 +49,7 @@ export function startCommClient(options: CommThreadOptions): CommClient {
       waiter = null;
       resolve(message);
     } else if (message.type === 'failed') {
-      fail(new PreduceError(message.code, message.message, { details: message.details }));
+      fail(errorOf(message));
     } else if (message.type === 'closed') {
       fail(new PreduceError('run-ended', `the controller ended this worker's part in the run: ${message.reason}`));
     } else if (message.type !== 'finish' && message.type !== 'left') {

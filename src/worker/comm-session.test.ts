@@ -87,6 +87,7 @@ describe('a comm session', () => {
         message: expect.stringMatching(
           /^expected to send "log" in a control message of at most 4194304 bytes, got \d+$/,
         ),
+        retryable: false,
         details: {},
       },
     ]);

@@ -11,6 +11,7 @@ import { openVectorMemory, type VectorMemory } from '../collective/kernel/vector
 import { createTcpTransport } from '../transport/tcp.js';
 import type { ControllerMessage, GroupMessage, Peer } from '../wire/messages.js';
 import { connectControl, type ControlConnection } from './control-connection.js';
+import { failedMessage } from './failure.js';
 import type { CommThreadOptions, FromCommThread, SharedVectors, ToCommThread } from './thread-messages.js';
 
 export interface CommSession {
@@ -46,12 +47,12 @@ export async function startCommSession(
     { ...options, role: 'worker' },
     {
       onMessage: (message) => onControllerMessage(message),
-      onClose: (error) =>
-        end(error === null ? null : { code: error.code, message: error.message, details: error.details }),
+      onClose: (error) => end(error),
     },
   );
 
-  function end(failure: Omit<Extract<FromCommThread, { type: 'failed' }>, 'type'> | null, reason = 'closed'): void {
+  /** `failure`: null where it ends as it should, for `reason`. */
+  function end(failure: unknown, reason = 'closed'): void {
     if (ended) return;
     ended = true;
     if (heartbeat !== null) clearInterval(heartbeat);
@@ -59,14 +60,9 @@ export async function startCommSession(
     running?.abort.abort();
     control.close();
     void Promise.resolve(communicator?.close()).finally(() => {
-      post(failure === null ? { type: 'closed', reason } : { type: 'failed', ...failure });
+      post(failure === null ? { type: 'closed', reason } : failedMessage(failure));
       onEnd();
     });
-  }
-
-  function fail(error: unknown): void {
-    const known = error instanceof PreduceError ? error : null;
-    end({ code: known?.code ?? 'worker-failed', message: messageOf(error), details: known?.details ?? {} });
   }
 
   async function join(message: Extract<ToCommThread, { type: 'join' }>): Promise<void> {
@@ -173,7 +169,7 @@ export async function startCommSession(
         return;
       case 'refused': {
         const code = ERROR_CODES.find((known) => known === message.code) ?? ('refused' satisfies ErrorCode);
-        end({ code, message: message.message, details: {} });
+        end(new PreduceError(code, message.message));
         return;
       }
       case 'joined':
@@ -187,10 +183,10 @@ export async function startCommSession(
         control.send({ type: 'synced', k: 0 });
         return;
       case 'transfer':
-        fetchReplica(message.donor).catch(fail);
+        fetchReplica(message.donor).catch(end);
         return;
       case 'group':
-        reduceWithGroup(message).catch(fail);
+        reduceWithGroup(message).catch(end);
         return;
       case 'abort':
         if (running?.id === message.group) running.abort.abort(new PreduceError('aborted', message.reason));
@@ -212,7 +208,7 @@ export async function startCommSession(
         post(message);
         return;
       case 'evaluate':
-        fail(new PreduceError('bad-message', 'the controller sent "evaluate" to a worker: only an evaluator takes it'));
+        end(new PreduceError('bad-message', 'the controller sent "evaluate" to a worker: only an evaluator takes it'));
         return;
       default:
         message satisfies never;
@@ -226,14 +222,14 @@ export async function startCommSession(
       take(message);
     } catch (error) {
       if (!(error instanceof PreduceError)) throw error;
-      fail(error);
+      end(error);
     }
   }
 
   function take(message: ToCommThread): void {
     switch (message.type) {
       case 'join':
-        join(message).catch(fail);
+        join(message).catch(end);
         return;
       case 'ready': {
         const held = assertPresent(vectors, 'vectors');

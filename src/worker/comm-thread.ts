@@ -4,8 +4,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assertPresent } from '../base/assert.js';
-import { messageOf, PreduceError } from '../base/errors.js';
 import { type CommSession, startCommSession } from './comm-session.js';
+import { failedMessage } from './failure.js';
 import type { CommThreadOptions, FromCommThread, ToCommThread } from './thread-messages.js';
 
 const port = assertPresent(parentPort, 'the parent thread');
@@ -14,13 +14,7 @@ const post = (message: FromCommThread): void => port.postMessage(message);
 const session: Promise<CommSession | null> = startCommSession(workerData as CommThreadOptions, post, () =>
   port.close(),
 ).catch((error: unknown) => {
-  const known = error instanceof PreduceError ? error : null;
-  post({
-    type: 'failed',
-    code: known?.code ?? 'worker-failed',
-    message: messageOf(error),
-    details: known?.details ?? {},
-  });
+  post(failedMessage(error));
   port.close();
   return null;
 });

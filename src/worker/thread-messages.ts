@@ -91,5 +91,6 @@ export type FromCommThread =
       readonly type: 'failed';
       readonly code: ErrorCode;
       readonly message: string;
+      readonly retryable: boolean;
       readonly details: Readonly<Record<string, unknown>>;
     };
