@@ -3,11 +3,13 @@
  */
 import type { Command } from 'commander';
 import { PreduceError } from '../base/errors.js';
-import { defaultCoreConfig } from '../core/config.js';
-import { controller, type ControllerOptions } from '../controller/run-controller.js';
-import { prepareRun } from '../launch/train.js';
-import { createRunRecord } from '../observe/run-record.js';
-import { wholeNumber } from './parse.js';
+import { serveJoined, type ServeOptions, serveTraining } from '../launch/serve.js';
+import type { RunEvent } from '../observe/run-events.js';
+import type { RunSummary } from '../observe/summary.js';
+import { describeJoinedRun, describeRun } from './describe-run.js';
+import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
+import { path, port } from './parse.js';
+import { createProgress, createSilence } from './progress.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
 import { readToken } from './token.js';
 
@@ -24,20 +26,22 @@ export function addControllerCommand(program: Command): void {
     .command('controller')
     .description('serve a run for workers on this or other machines')
     .option('--bind <address>', 'address to listen at', '127.0.0.1')
-    .option('--port <port>', 'port to listen at, 0 for any free one', wholeNumber('--port'), 29400)
-    .option('--token-file <file>', 'file with the token that workers must show')
+    .option('--port <port>', 'port to listen at, 0 for any free one', port('--port'), 29400)
+    .option('--token-file <file>', 'file with the token that workers must show', path('--token-file'))
     .option('--insecure', 'listen beyond this machine without a token')
     .option('--strategy <name>', 'partial-reduce (default) or all-reduce');
   addRunFlags(command)
     .addHelpText(
       'after',
       `
-Without --workload it serves hand-written workers (joinRun), which bring their own data; it ends by --steps or --duration,
-or when they have all finished. Training begins when --workers have joined.
+Training begins when --workers have joined. With --workload the run ends with model and report in its directory on this
+machine. Without, it serves hand-written workers (joinRun), which bring their own data and keep the model; it ends by
+--steps or --duration, or when they have all finished.
 
 Examples:
-  preduce controller --workers 2 --steps 1000
-  preduce controller --workload mnist-mlp --workers 4 --epochs 3 --bind 0.0.0.0 --token-file token.txt`,
+  preduce controller --workload mnist-mlp --workers 2
+  preduce controller --workload mnist-mlp --workers 4 --epochs 3 --bind 0.0.0.0 --token-file token.txt
+  preduce controller --workers 2 --steps 1000                      for workers of your own`,
     )
     .action(runController);
 }
@@ -46,69 +50,99 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
-async function controllerOptions(flags: ControllerFlags): Promise<ControllerOptions> {
-  const token = await readToken(flags.tokenFile);
+/** Flags that speak of a workload: hand-written workers decide these things themselves. */
+const WORKLOAD_FLAGS = [
+  'data',
+  'slow',
+  'epochs',
+  'targetAccuracy',
+  'evaluateEvery',
+  'batchSize',
+  'leaseBatches',
+  'lr',
+  'schedule',
+  'warmUp',
+  'optimizer',
+  'momentum',
+  'nesterov',
+  'weightDecay',
+  'averageOptimizer',
+  'threads',
+] as const satisfies readonly (keyof RunFlags)[];
+
+function checkFlags(flags: ControllerFlags, token: string | null): void {
   if (!isLoopback(flags.bind) && token === null && flags.insecure !== true) {
     throw new PreduceError(
       'bad-option',
       `--bind ${flags.bind}: expected a --token-file beyond this machine, got none: make one, or pass --insecure in a network that you trust`,
     );
   }
-  const address = { host: flags.bind, port: flags.port };
-  const runOptions = { ...runOptionsOf(flags), ...(flags.strategy === undefined ? {} : { strategy: flags.strategy }) };
-  if (flags.workload !== undefined) {
-    const { core, training, durationMs, targetAccuracy } = await prepareRun(runOptions);
-    return { core, config: training, durationMs, stopAtAccuracy: targetAccuracy, address, token };
+  const idle = flags.workload === undefined ? WORKLOAD_FLAGS.find((name) => flags[name] !== undefined) : undefined;
+  if (idle !== undefined) {
+    const flag = `--${idle.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    throw new PreduceError('bad-option', `${flag}: expected a --workload beside it, got none`);
   }
-  const { workers, groupSize, filter, connectivityGroups, steps, livenessMs, durationMs } = runOptions;
-  const core = defaultCoreConfig({
-    minWorkers: workers ?? 2,
-    strategy: flags.strategy === 'all-reduce' ? 'all-reduce' : 'partial-reduce',
-    ...(groupSize === undefined ? {} : { groupSize }),
-    ...(filter === undefined ? {} : { filter }),
-    ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
-    ...(livenessMs === undefined ? {} : { livenessMs }),
-    maxLocalSteps: steps ?? null,
-  });
-  return { core, durationMs: durationMs ?? null, address, token };
+}
+
+/** What a controller tells beside what the display of every run does. */
+function describeEvent(event: RunEvent): string | null {
+  switch (event.type) {
+    case 'workerJoined':
+      return `worker ${event.worker} joined from ${event.hostname}`;
+    case 'workerLeft':
+      return `worker ${event.worker} left`;
+    case 'runEnded':
+      return `the run has ended (${event.reason}) after ${event.localSteps} local steps`;
+    default:
+      return null;
+  }
 }
 
 async function runController(flags: ControllerFlags): Promise<void> {
-  const options = await controllerOptions(flags);
-  const record =
-    flags.out === undefined
-      ? null
-      : await createRunRecord({ directory: flags.out, config: { ...options, token: undefined } });
-  const say = (line: string): void => {
-    if (flags.quiet !== true) process.stderr.write(`${line}\n`);
-  };
-  const running = await controller({
-    ...options,
-    onEvent(event) {
-      record?.append(event);
-      if (event.type === 'workerJoined') say(`worker ${event.worker} joined from ${event.hostname}`);
-      else if (event.type === 'workerDead') say(`worker ${event.worker} is dead: ${event.reason}`);
-      else if (event.type === 'workerLeft') say(`worker ${event.worker} left`);
-      else if (event.type === 'started') say(`training begins with ${event.workers.length} workers`);
-      else if (event.type === 'stopping') say(`stopping: ${event.reason}`);
-      else if (event.type === 'fault' && event.kind === 'refused') say(`refused ${event.message}`);
-      else if (event.type === 'runEnded')
-        say(`the run has ended (${event.reason}) after ${event.localSteps} local steps`);
+  const token = await readToken(flags.tokenFile);
+  checkFlags(flags, token);
+  const progress =
+    flags.quiet === true
+      ? createSilence()
+      : createProgress({ label: 'controller', totalSamples: null, stream: process.stderr });
+  const { signal, restore } = catchInterrupts((line) => progress.say(line));
+  const options: ServeOptions = {
+    ...runOptionsOf(flags),
+    ...(flags.strategy === undefined ? {} : { strategy: flags.strategy }),
+    ...(flags.out === undefined ? {} : { out: flags.out }),
+    address: { host: flags.bind, port: flags.port },
+    token,
+    signal,
+    onPhase: (phase) => progress.say(phase),
+    onListening: ({ url }, minWorkers) => progress.say(`listening at ${url}, waiting for ${minWorkers} workers`),
+    onEvent(event, running) {
+      const line = describeEvent(event);
+      if (line !== null) progress.say(line);
+      progress.onEvent(event, running);
     },
-  });
-  say(`controller at ${running.url}, waiting for ${options.core.minWorkers ?? 2} workers`);
-  let interrupts = 0;
-  const interrupt = (): void => {
-    interrupts += 1;
-    if (interrupts > 1) process.exit(130);
-    running.stop('interrupted');
   };
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
+  let result: Served;
   try {
-    await running.ended;
+    result = await serveRun(flags, options);
   } finally {
-    await running.close();
-    await record?.close();
+    progress.stop();
+    restore();
   }
+  if (result.interrupted) process.exitCode = EXIT_INTERRUPTED;
+  process.stdout.write(flags.json === true ? `${JSON.stringify(result.summary)}\n` : result.text);
+}
+
+interface Served {
+  readonly text: string;
+  readonly summary: RunSummary;
+  readonly interrupted: boolean;
+}
+
+async function serveRun(flags: ControllerFlags, options: ServeOptions): Promise<Served> {
+  if (flags.workload !== undefined) {
+    const result = await serveTraining(options);
+    return { text: describeRun(result), summary: result.summary, interrupted: result.interrupted };
+  }
+  const { summary, interrupted } = await serveJoined(options);
+  return { text: describeJoinedRun(summary, interrupted), summary, interrupted };
 }

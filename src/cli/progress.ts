@@ -74,9 +74,8 @@ function describeFault(event: RunEvent): string | null {
     case 'stopping':
       return `draining: ${event.reason}`;
     case 'fault':
-      return event.kind === 'not-finite' || event.kind === 'violation' || event.kind === 'refused'
-        ? event.message
-        : null;
+      if (event.kind === 'refused') return `refused ${event.message}`;
+      return event.kind === 'not-finite' || event.kind === 'violation' ? event.message : null;
     default:
       return null;
   }

@@ -2,9 +2,9 @@
  * `preduce train`: one run on this machine, from the first process to the model and the report.
  */
 import type { Command } from 'commander';
-import { formatBytes, formatDuration } from '../base/units.js';
 import { prepareRun, train } from '../launch/train.js';
 import type { RunResult } from '../launch/run-output.js';
+import { describeRun } from './describe-run.js';
 import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
 import { createProgress, createSilence } from './progress.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
@@ -54,21 +54,4 @@ async function runTrain(flags: TrainFlags): Promise<void> {
   if (result.interrupted) process.exitCode = EXIT_INTERRUPTED;
   if (flags.json === true) process.stdout.write(`${JSON.stringify(result.summary)}\n`);
   else process.stdout.write(describeRun(result));
-}
-
-function describeRun(result: RunResult): string {
-  const { summary } = result;
-  const accuracy = summary.testAccuracy === null ? 'not evaluated' : `${(100 * summary.testAccuracy).toFixed(2)} %`;
-  const lines = [
-    `${result.label}: test accuracy ${accuracy} after ${formatDuration(1000 * summary.wallSeconds)}` +
-      (result.interrupted ? ' (interrupted, drained and saved)' : ''),
-    `  ${summary.localSteps} local steps by ${summary.workers} workers (${summary.stepsPerWorker.join(', ')}), ${summary.updates} updates`,
-    `  waiting ${(100 * summary.idleShare).toFixed(1)} % of the time, ${formatBytes(summary.bytesSent)} exchanged`,
-    ...(summary.targetSeconds === null
-      ? []
-      : [`  target ${summary.targetAccuracy} reached after ${summary.targetSeconds.toFixed(1)} s`]),
-    `  model   ${result.modelFile}`,
-    `  report  ${result.reportFile}`,
-  ];
-  return `${lines.join('\n')}\n`;
 }

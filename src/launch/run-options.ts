@@ -68,6 +68,10 @@ export interface ResolvedRun {
   readonly stopAtTarget: boolean;
 }
 
+const DEFAULT_WORKERS = 4;
+/** Two is the smallest group; a run of one worker never forms any. */
+const DEFAULT_GROUP_SIZE = 2;
+
 /** Evaluations of a run whose length is known, unless `evaluateEverySamples` says otherwise. */
 const EVALUATIONS_PER_RUN = 30;
 const EVALUATIONS_PER_EPOCH = 10;
@@ -92,17 +96,8 @@ function resolveStrategy(name: string): StrategyName {
 
 function checkSizes(options: { workers: number; groupSize: number; batchSamples: number; sampleCount: number }): void {
   const { workers, groupSize, batchSamples, sampleCount } = options;
-  expectWhole('--workers', workers, 1);
+  checkGroupSize(workers, groupSize);
   expectWhole('--batch-size', batchSamples, 1);
-  if (!Number.isSafeInteger(groupSize) || groupSize < 2) {
-    throw new PreduceError('bad-option', `--group-size: expected at least 2 workers in a group, got ${groupSize}`);
-  }
-  if (groupSize > workers && workers > 1) {
-    throw new PreduceError(
-      'bad-option',
-      `--group-size: expected at most the ${workers} workers of the run, got ${groupSize}: lower it or raise --workers`,
-    );
-  }
   if (batchSamples > sampleCount) {
     throw new PreduceError(
       'bad-option',
@@ -118,9 +113,53 @@ function checkSizes(options: { workers: number; groupSize: number; batchSamples:
   }
 }
 
+function checkGroupSize(workers: number, groupSize: number): void {
+  expectWhole('--workers', workers, 1);
+  if (!Number.isSafeInteger(groupSize) || groupSize < 2) {
+    throw new PreduceError('bad-option', `--group-size: expected at least 2 workers in a group, got ${groupSize}`);
+  }
+  if (groupSize > workers && workers > 1) {
+    throw new PreduceError(
+      'bad-option',
+      `--group-size: expected at most the ${workers} workers of the run, got ${groupSize}: lower it or raise --workers`,
+    );
+  }
+}
+
 function resolveWeights(options: RunOptions): WeightRule {
   if (options.weights === 'constant') return { rule: 'constant' };
   return { rule: 'dynamic', alpha: options.alpha ?? 0.9, gap: options.gap ?? 'freshest' };
+}
+
+/** What is handed to core as it is. */
+function groupingOf(options: RunOptions): Partial<CoreConfig> {
+  const { filter, connectivityGroups, livenessMs } = options;
+  return {
+    weights: resolveWeights(options),
+    ...(filter === undefined ? {} : { filter }),
+    ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
+    ...(livenessMs === undefined ? {} : { livenessMs }),
+  };
+}
+
+/**
+ * The settings of a run of hand-written workers (joinRun): those of the options that do not speak of a workload.
+ * Throws `bad-option`, `bad-config`.
+ */
+export function resolveJoinedRun(options: RunOptions): CoreConfig {
+  const { workers = DEFAULT_WORKERS, groupSize = DEFAULT_GROUP_SIZE, steps = null, durationMs = null } = options;
+  checkGroupSize(workers, groupSize);
+  if (steps !== null) expectWhole('--steps', steps, 1);
+  if (durationMs !== null) expectPositive('--duration', durationMs);
+  const core = defaultCoreConfig({
+    ...groupingOf(options),
+    strategy: resolveStrategy(options.strategy ?? 'partial-reduce'),
+    groupSize,
+    minWorkers: workers,
+    maxLocalSteps: steps,
+  });
+  validateCoreConfig(core);
+  return core;
 }
 
 /** Where a run ends: by epochs unless steps or a duration were asked for. */
@@ -137,10 +176,9 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
   const workload = findWorkload(options.workload ?? 'mnist-mlp');
   const { defaults } = workload;
   const strategy = resolveStrategy(options.strategy ?? 'partial-reduce');
-  const workers = options.workers ?? 4;
+  const workers = options.workers ?? DEFAULT_WORKERS;
   const batchSamples = options.batchSamples ?? defaults.batchSamples;
-  // Two is the smallest group; a run of one worker never forms any.
-  const groupSize = options.groupSize ?? 2;
+  const groupSize = options.groupSize ?? DEFAULT_GROUP_SIZE;
   checkSizes({ workers, groupSize, batchSamples, sampleCount });
   const threads = options.threads ?? 1;
   expectWhole('--threads', threads, 1);
@@ -166,16 +204,13 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
   expectWhole('--evaluate-every', evaluateEverySamples, 1);
 
   const core = defaultCoreConfig({
+    ...groupingOf(options),
     strategy,
     groupSize,
-    weights: resolveWeights(options),
     minWorkers: workers,
     ledger: { sampleCount, batchSamples, leaseBatches, epochs },
     maxLocalSteps: options.steps ?? null,
     evaluateEverySamples,
-    ...(options.filter === undefined ? {} : { filter: options.filter }),
-    ...(options.connectivityGroups === undefined ? {} : { connectivityGroups: options.connectivityGroups }),
-    ...(options.livenessMs === undefined ? {} : { livenessMs: options.livenessMs }),
   });
   validateCoreConfig(core);
   return {

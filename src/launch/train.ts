@@ -31,7 +31,7 @@ export interface TrainOptions extends RunOptions, TrainHooks {
 const PROGRAM = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
 /** How long a process may take to end by itself once the run is over. */
-const EXIT_GRACE_MS = 5000;
+export const EXIT_GRACE_MS = 5000;
 
 /**
  * Trains and writes the run directory. Throws `bad-option`, `bad-config`, `data-missing`, `bad-data`, `out-dir-unusable`,
@@ -148,19 +148,21 @@ async function runProcesses(run: ResolvedRun, output: RunOutput, hooks: TrainHoo
   }
 }
 
-function graceMs(milliseconds: number): Promise<void> {
+/** Resolves after that long, without keeping the process alive. */
+export function graceMs(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, milliseconds).unref();
   });
 }
 
 /** How far a run has come when one of its processes ends. */
-interface StartState {
+export interface StartState {
   isStarted(): boolean;
   isInterrupted(): boolean;
 }
 
-function interruptedBeforeStart(): PreduceError {
+/** The end of a run that never began. */
+export function interruptedBeforeStart(): PreduceError {
   return new PreduceError('aborted', 'interrupted before the run had started: nothing was trained');
 }
 
@@ -186,7 +188,10 @@ async function failureOf(workers: readonly Child[], { isStarted, isInterrupted }
 }
 
 /** Rejects when the evaluator cannot start; later the run goes on without it. */
-async function evaluatorFailure(evaluator: EvaluatorProcess, { isStarted, isInterrupted }: StartState): Promise<never> {
+export async function evaluatorFailure(
+  evaluator: EvaluatorProcess,
+  { isStarted, isInterrupted }: StartState,
+): Promise<never> {
   const exit = await evaluator.exited;
   if (!isStarted() && isInterrupted()) throw interruptedBeforeStart();
   if (!isStarted() && exit.code !== 0) {
