@@ -11,7 +11,6 @@ import { addCompareCommand } from './compare.js';
 import { addControllerCommand } from './controller.js';
 import { EXIT_INTERRUPTED } from './interrupts.js';
 import { addReportCommand } from './report.js';
-import { addReportCommand } from './report.js';
 import { addTrainCommand } from './train.js';
 import { addWorkerCommand } from './worker.js';
 import { addWorkloadsCommand } from './workloads.js';
@@ -37,7 +36,6 @@ Examples:
     );
   addTrainCommand(program);
   addCompareCommand(program);
-  addReportCommand(program);
   addReportCommand(program);
   addControllerCommand(program);
   addWorkerCommand(program);
