@@ -1,7 +1,8 @@
 /**
  * The mixing matrices of a run and its convergence quantity rho (algorithms.md 5): the largest eigenvalue of
- * E[W^T (I - 11^T/N) W], E over the last groups, by power iteration. For constant weights it is the second largest
- * eigenvalue of E[W^T W]; below 1 the replicas come together.
+ * E[W (I - 11^T/N) W^T], E over the last groups, by power iteration: the most that the replicas' squared distance from their
+ * mean keeps in one group. Below 1 they come together. The paper's E[W^T W] is the same for constant weights, whose W is
+ * symmetric; for others it is not what X <- X W does (docs/decisions/0010-rho-for-asymmetric-weights.md).
  */
 import { createRandom } from '../base/random.js';
 
@@ -26,26 +27,23 @@ export function mixingMatrix({ members, weights }: MixingGroup, workerCount: num
   return matrix;
 }
 
-/** result += W^T (I - 11^T/N) W v for one group, without building W. `scratch` has the length of v. */
+/** result += W (I - 11^T/N) W^T v for one group, without building W. `scratch` has the length of v. */
 function addApplied(group: MixingGroup, v: Float64Array, result: Float64Array, scratch: Float64Array): void {
   const { members, weights } = group;
-  scratch.set(v);
-  let sum = 0;
-  for (const member of members) sum += v[member] as number;
+  let mixed = 0;
   members.forEach((member, j) => {
-    scratch[member] = sum * (weights[j] as number);
+    mixed += (weights[j] as number) * (v[member] as number);
   });
+  scratch.set(v);
+  for (const member of members) scratch[member] = mixed;
   let mean = 0;
   for (const value of scratch) mean += value;
   mean /= v.length;
-  let mixed = 0;
-  members.forEach((member, j) => {
-    mixed += (weights[j] as number) * ((scratch[member] as number) - mean);
-  });
   for (let i = 0; i < v.length; i += 1) result[i] = (result[i] as number) + (scratch[i] as number) - mean;
-  for (const member of members) {
-    result[member] = (result[member] as number) - ((scratch[member] as number) - mean) + mixed;
-  }
+  const sum = members.length * (mixed - mean);
+  members.forEach((member, j) => {
+    result[member] = (result[member] as number) - (mixed - mean) + (weights[j] as number) * sum;
+  });
 }
 
 const ITERATIONS_MAX = 2000;
