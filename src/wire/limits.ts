@@ -19,7 +19,7 @@ export const LIMITS = {
   /** Longest payload of one data frame, in bytes; a vector is sent in as many segments as it takes. */
   framePayloadBytesMax: 1024 * 1024,
   /** Payload of the segments that we send ourselves, in bytes. */
-  segmentBytes: 256 * 1024,
+  segmentBytes: 1024 * 1024,
   /** Unclaimed payload bytes (for groups that this member has not heard of yet) per connection before it stops reading. */
   unclaimedBytesMax: 8 * 1024 * 1024,
   /** Length of a name, reason or other free text in a control message. */

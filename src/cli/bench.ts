@@ -1,0 +1,90 @@
+/**
+ * `preduce bench`: what this machine's collectives cost.
+ */
+import type { Command } from 'commander';
+import { PreduceError } from '../base/errors.js';
+import { formatBytes, parseBytes } from '../base/units.js';
+import { benchCollective, type BenchResult } from '../launch/bench-collective.js';
+import { catchInterrupts } from './interrupts.js';
+import { wholeNumber } from './parse.js';
+import { formatTable } from './table.js';
+
+interface CollectiveFlags {
+  readonly bytes: number;
+  readonly processes: readonly number[];
+  readonly repeat: number;
+  readonly json?: boolean;
+}
+
+const PROCESSES_MAX = 64;
+
+function bytes(text: string): number {
+  try {
+    return parseBytes(text);
+  } catch (error) {
+    throw new PreduceError('bad-option', `--bytes: ${(error as Error).message}`);
+  }
+}
+
+function processCounts(text: string): readonly number[] {
+  return text.split(',').map((part) => {
+    const count = wholeNumber('--processes')(part);
+    if (count < 2 || count > PROCESSES_MAX) {
+      throw new PreduceError('bad-option', `--processes: expected counts from 2 to ${PROCESSES_MAX}, got ${count}`);
+    }
+    return count;
+  });
+}
+
+function repeats(text: string): number {
+  const count = wholeNumber('--repeat')(text);
+  if (count < 1) throw new PreduceError('bad-option', `--repeat: expected 1 or more, got ${count}`);
+  return count;
+}
+
+export function addBenchCommand(program: Command): void {
+  const bench = program.command('bench').description('measure what this machine can do');
+  bench
+    .command('collective')
+    .description('time of one collective between local processes, copies in and out included')
+    .option('--bytes <size>', "size of each member's replica", bytes, 45e6)
+    .option('--processes <counts>', 'members, several counts separated by commas', processCounts, [2])
+    .option('--repeat <r>', 'measured rounds of each variant, interleaved', repeats, 9)
+    .option('--json', 'print one JSON array on stdout')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  preduce bench collective --bytes 45MB --processes 2,4
+  preduce bench collective --bytes 1MB --repeat 50 --json
+`,
+    )
+    .action(run);
+}
+
+async function run(flags: CollectiveFlags): Promise<void> {
+  const { signal, restore } = catchInterrupts(() => undefined);
+  const results: BenchResult[] = [];
+  try {
+    for (const processes of flags.processes) {
+      results.push(...(await benchCollective({ bytes: flags.bytes, processes, repeats: flags.repeat, signal })));
+    }
+  } finally {
+    restore();
+  }
+  process.stdout.write(flags.json === true ? `${JSON.stringify(results)}\n` : describe(results));
+}
+
+function describe(results: readonly BenchResult[]): string {
+  const header = ['variant', 'members', 'size', 'median', 'fastest', 'slowest', 'speed-up'];
+  const rows = results.map((result) => [
+    result.variant,
+    String(result.processes),
+    formatBytes(result.bytes),
+    `${result.medianMs.toFixed(1)} ms`,
+    `${result.minMs.toFixed(1)} ms`,
+    `${result.maxMs.toFixed(1)} ms`,
+    `${result.speedUp.toFixed(2)}x`,
+  ]);
+  return `${formatTable(header, rows)}\n`;
+}
