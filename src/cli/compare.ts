@@ -2,7 +2,6 @@
  * `preduce compare`: the same training once per strategy, a table and one report.
  */
 import type { Command } from 'commander';
-import { compare } from '../launch/compare.js';
 import type { ComparisonResult } from '../launch/comparison-output.js';
 import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
 import { wholeNumber } from './parse.js';
@@ -34,6 +33,7 @@ Examples:
 }
 
 async function runCompare(flags: CompareFlags): Promise<void> {
+  const { compare } = await import('../launch/compare.js');
   const options = runOptionsOf(flags);
   const stream = process.stderr;
   let label = 'compare';

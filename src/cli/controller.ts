@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { PreduceError } from '../base/errors.js';
-import { serveJoined, type ServeOptions, serveTraining } from '../launch/serve.js';
+import type { ServeOptions } from '../launch/serve.js';
 import type { RunEvent } from '../observe/run-events.js';
 import type { RunSummary } from '../observe/summary.js';
 import { describeJoinedRun, describeRun } from './describe-run.js';
@@ -139,6 +139,7 @@ interface Served {
 }
 
 async function serveRun(flags: ControllerFlags, options: ServeOptions): Promise<Served> {
+  const { serveJoined, serveTraining } = await import('../launch/serve.js');
   if (flags.workload !== undefined) {
     const result = await serveTraining(options);
     return { text: describeRun(result), summary: result.summary, interrupted: result.interrupted };

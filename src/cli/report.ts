@@ -5,8 +5,6 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { messageOf, PreduceError } from '../base/errors.js';
-import { loadReport } from '../report/load-report.js';
-import { renderReport } from '../report/render-report.js';
 
 interface ReportFlags {
   readonly out?: string;
@@ -32,6 +30,10 @@ Examples:
 }
 
 async function runReport(directories: readonly string[], flags: ReportFlags): Promise<void> {
+  const [{ loadReport }, { renderReport }] = await Promise.all([
+    import('../report/load-report.js'),
+    import('../report/render-report.js'),
+  ]);
   const input = await loadReport(directories);
   const path = resolve(flags.out ?? join(directories[0] ?? '.', 'report.html'));
   for (const note of input.notes ?? []) process.stderr.write(`preduce: ${note}\n`);

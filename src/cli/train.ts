@@ -2,7 +2,6 @@
  * `preduce train`: one run on this machine, from the first process to the model and the report.
  */
 import type { Command } from 'commander';
-import { prepareRun, train } from '../launch/train.js';
 import type { RunResult } from '../launch/run-output.js';
 import { describeRun } from './describe-run.js';
 import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
@@ -31,6 +30,7 @@ Examples:
 }
 
 async function runTrain(flags: TrainFlags): Promise<void> {
+  const { prepareRun, train } = await import('../launch/train.js');
   const options = { ...runOptionsOf(flags), strategy: flags.strategy };
   const run = await prepareRun(options);
   const { ledger } = run.core;
