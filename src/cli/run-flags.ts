@@ -2,7 +2,7 @@
  * The flags that `train` and `compare` share, and what they mean for a run.
  */
 import { type Command, Option } from 'commander';
-import type { FilterName } from '../core/config.js';
+import { FILTER_NAMES, type FilterName } from '../core/config.js';
 import type { RunOptions } from '../launch/run-options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
 import { SCHEDULE_NAMES, type ScheduleName } from '../training/schedule.js';
@@ -63,8 +63,8 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     )
     .option(
       '--filter <name>',
-      'keeps groups connected: epoch (default) or none',
-      oneOf('--filter', ['epoch', 'none'] as const),
+      "keeps groups connected: epoch (default), window (the paper's) or none",
+      oneOf('--filter', FILTER_NAMES),
     )
     .option(
       '--connectivity-groups <t>',

@@ -8,7 +8,9 @@ export type WeightRule =
   | { readonly rule: 'dynamic'; readonly alpha: number; readonly gap: 'freshest' | 'initial' };
 
 /** Which groups may form (algorithms.md 3.2). */
-export type FilterName = 'epoch' | 'none';
+export type FilterName = (typeof FILTER_NAMES)[number];
+
+export const FILTER_NAMES = ['epoch', 'window', 'none'] as const;
 
 export type StrategyName = 'partial-reduce' | 'all-reduce';
 

@@ -1,10 +1,30 @@
 /**
  * The shard ledger (algorithms.md 3.5): each epoch is one permutation of the training set, cut into leases. A worker takes the
- * next lease when its own ends, so fast workers do more; a dead worker's unfinished lease goes to another.
+ * next lease when its own ends, so fast workers do more; a dead worker's unfinished lease goes to another. Its state can be
+ * exported for a checkpoint, and a ledger restored from it gives out what was left then.
  */
+import { assert } from '../base/assert.js';
 import type { WorkerId } from '../base/ids.js';
 import type { LedgerConfig } from './config.js';
 import type { Lease } from './group.js';
+
+/** All that a ledger has to remember: data, for checkpoints. */
+export interface LedgerState {
+  /** Id, epoch and position of the next lease that nobody ever held. */
+  readonly nextId: number;
+  readonly epoch: number;
+  readonly start: number;
+  /** Leases that were given out and are not finished, ascending by id; of one that was begun only the rest. */
+  readonly open: readonly Lease[];
+}
+
+/** What a checkpoint knows better than the ledger. */
+export interface LedgerCut {
+  /** Leases that the ledger calls finished, but whose end is not in the checkpoint. */
+  readonly unfinished: readonly Lease[];
+  /** Samples from the beginning of a lease that are in the checkpoint, by the lease's id; none where it is missing. */
+  readonly processed: ReadonlyMap<number, number>;
+}
 
 export interface Ledger {
   /** The worker has completed this lease. False when it does not hold it. */
@@ -15,20 +35,26 @@ export interface Ledger {
   giveBack(worker: WorkerId): void;
   /** Whether the worker has a lease that is not finished. */
   holds(worker: WorkerId): boolean;
+  /** The worker's unfinished lease; null without one. */
+  heldBy(worker: WorkerId): Lease | null;
+  /** The state as of a checkpoint: leases that are held count as open there, as nobody holds any after a resume. */
+  exportState(cut: LedgerCut): LedgerState;
   /** Whether a lease could be taken. */
   readonly available: boolean;
   /** Whether every lease of every epoch is finished. */
   readonly complete: boolean;
 }
 
-export function createLedger(config: LedgerConfig): Ledger {
+/** `restored`: goes on from there (of a ledger with the same sizes; the number of epochs may differ). */
+export function createLedger(config: LedgerConfig, restored: LedgerState | null = null): Ledger {
   const { sampleCount, epochs } = config;
   const leaseSamples = config.batchSamples * config.leaseBatches;
   const held = new Map<WorkerId, Lease>();
-  const returned: Lease[] = [];
-  let nextId = 0;
-  let epoch = 0;
-  let start = 0;
+  const returned: Lease[] = [...(restored?.open ?? [])];
+  let nextId = restored?.nextId ?? 0;
+  let epoch = restored?.epoch ?? 0;
+  let start = restored?.start ?? 0;
+  assert(start < sampleCount, `a ledger of ${sampleCount} samples at position ${start}`);
 
   function fresh(): Lease | null {
     if (epochs !== null && epoch >= epochs) return null;
@@ -61,6 +87,17 @@ export function createLedger(config: LedgerConfig): Ledger {
       returned.sort((a, b) => a.id - b.id);
     },
     holds: (worker) => held.has(worker),
+    heldBy: (worker) => held.get(worker) ?? null,
+    exportState({ unfinished, processed }) {
+      const open = new Map([...returned, ...held.values(), ...unfinished].map((lease) => [lease.id, lease]));
+      const rests = [...open.values()].map((lease) => restOf(lease, processed.get(lease.id) ?? 0));
+      return {
+        nextId,
+        epoch,
+        start,
+        open: rests.filter((lease) => lease.count > 0).toSorted((a, b) => a.id - b.id),
+      };
+    },
     get available() {
       return returned.length > 0 || epochs === null || epoch < epochs;
     },
@@ -68,4 +105,9 @@ export function createLedger(config: LedgerConfig): Ledger {
       return held.size === 0 && !this.available;
     },
   };
+}
+
+function restOf(lease: Lease, processed: number): Lease {
+  assert(processed >= 0 && processed <= lease.count, `${processed} samples of a lease of ${lease.count}`);
+  return { ...lease, start: lease.start + processed, count: lease.count - processed };
 }

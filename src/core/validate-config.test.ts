@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PreduceError } from '../base/errors.js';
-import { type CoreConfig, defaultCoreConfig, type LedgerConfig, type StrategyName } from './config.js';
+import { type CoreConfig, defaultCoreConfig, type FilterName, type LedgerConfig, type StrategyName } from './config.js';
 import { validateCoreConfig } from './validate-config.js';
 
 const ledger: LedgerConfig = { sampleCount: 100, batchSamples: 10, leaseBatches: 2, epochs: 1 };
@@ -66,6 +66,10 @@ describe('validateCoreConfig', () => {
     const { message } = refusal({ strategy: 'all-redcue' as StrategyName });
     expect(message).toContain('all-redcue');
     expect(message).toContain('all-reduce');
+  });
+
+  it('names the filters for one that is none', () => {
+    expect(refusal({ filter: 'windows' as FilterName }).message).toContain('window');
   });
 
   it('refuses names of objects that every object has', () => {

@@ -26,6 +26,8 @@ export interface RunView {
   readonly queue: readonly WorkerId[];
   /** Ascending. */
   readonly workers: readonly WorkerView[];
+  /** T in force. */
+  readonly connectivityGroups: number;
   readonly maxGroupsToConnect: number;
   /** Time that full queues were held for connectivity, in ms. */
   readonly holdMs: number;
@@ -48,6 +50,7 @@ export function viewOf(state: RunState): RunView {
       iterationMedianMs: iterationMedianMs(member),
       waitReason: waitReasonOf(state, member),
     })),
+    connectivityGroups: filter.connectivityGroups,
     maxGroupsToConnect: filter.maxGroupsToConnect,
     holdMs: holdMs + (state.hold === null ? 0 : state.nowMs - state.hold.sinceMs),
     holdsExpired,

@@ -136,7 +136,7 @@ export function createAccounting(scenario: Scenario): Accounting {
   function checkWaiting(view: RunView): void {
     const count = waiting().length;
     if (scenario.strategy === 'all-reduce' || count < scenario.groupSize) return;
-    const isHeld = scenario.filter === 'epoch' && view.finishReason === null;
+    const isHeld = scenario.filter !== 'none' && view.finishReason === null;
     const reasons = view.workers.map(({ waitReason }) => waitReason ?? '');
     assert(isHeld && reasons.some((reason) => reason.startsWith('held')), `${count} workers are ready, and wait`);
   }

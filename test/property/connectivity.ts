@@ -1,6 +1,6 @@
 /**
- * The invariant of algorithms.md 3.2, checked by what can be seen from outside: for T >= N - 1 any 2T consecutive groups, with no
- * abort and no change of the active workers among them, connect all active workers.
+ * The invariant of algorithms.md 3.2, checked by what can be seen from outside: for T >= N - 1 any 2T consecutive groups (T + N - 1 with
+ * the window filter), with no abort and no change of the active workers among them, connect all active workers.
  */
 import { assert } from '../../src/base/assert.js';
 import type { WorkerId } from '../../src/base/ids.js';
@@ -12,7 +12,7 @@ import type { Scenario } from './scenario.js';
 export interface ConnectivityCheck {
   /** After each step. Throws where the invariant is broken. */
   observe(event: ControllerEvent, effects: readonly Effect[], view: RunView): void;
-  /** Windows of 2T groups that were checked. */
+  /** Stretches of groups that were checked. */
   readonly windows: number;
 }
 
@@ -78,10 +78,15 @@ export function createConnectivityCheck({ filter, strategy, ...scenario }: Scena
       for (const effect of effects) {
         if (effect.type !== 'formGroup' || effect.group.kind !== 'step') continue;
         groups.push(effect.group.members.map(({ worker }) => worker));
-        if (t === null || groups.length < 2 * t) continue;
+        if (t === null) continue;
+        const length = filter === 'window' ? t + active.length - 1 : 2 * t;
+        if (groups.length < length) continue;
         windows += 1;
-        const components = componentsOf(active, groups.slice(-2 * t));
-        assert(components === 1, `the last ${2 * t} groups leave ${active.length} workers in ${components} components`);
+        const components = componentsOf(active, groups.slice(-length));
+        assert(
+          components === 1,
+          `the last ${length} groups leave ${active.length} workers in ${components} components`,
+        );
       }
     },
     get windows() {

@@ -30,8 +30,8 @@ describe('a fleet of honest workers', () => {
     expect(play(60, { ...hasty, workers: 6, groupSize: 2 }).holdsExpired).toBeGreaterThan(10);
   });
 
-  it('connects all active workers within any 2T groups', () => {
-    const patient = { strategy: 'partial-reduce', filter: 'epoch', holdTimeoutMs: 1e7, horizonMs: 2000 } as const;
+  it.each(['epoch', 'window'] as const)('connects all active workers within any 2T groups: filter %s', (filter) => {
+    const patient = { strategy: 'partial-reduce', filter, holdTimeoutMs: 1e7, horizonMs: 2000 } as const;
     const { windows } = play(100, { ...patient, ledger: null, ownSteps: null, maxLocalSteps: null, workers: 6 });
     expect(windows).toBeGreaterThan(1000);
   });

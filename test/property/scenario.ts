@@ -80,7 +80,7 @@ export function scenarios(fixed: Partial<Scenario> = {}): Arbitrary<Scenario> {
     seed: integer({ min: 0, max: 2 ** 31 }),
     strategy: constantFrom<StrategyName[]>('partial-reduce', 'partial-reduce', 'partial-reduce', 'all-reduce'),
     groupSize: integer({ min: 2, max: 4 }),
-    filter: constantFrom<FilterName[]>('epoch', 'epoch', 'none'),
+    filter: constantFrom<FilterName[]>('epoch', 'epoch', 'window', 'none'),
     connectivityGroups: oneof(constant<Scenario['connectivityGroups']>('auto'), integer({ min: 1, max: 12 })),
     holdTimeoutMs: constantFrom<Scenario['holdTimeoutMs'][]>('auto', 30, 1e7),
     weights: weightRules,

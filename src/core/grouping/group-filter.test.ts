@@ -61,6 +61,59 @@ describe('the vector of algorithms.md 3.2: N = 4, P = 2, (0,1), (2,3) for ever',
   });
 });
 
+describe('window filter', () => {
+  it('connects the vector above within every T + N - 1 groups', () => {
+    const groups = playPairs(filterOf(4, { filter: 'window', connectivityGroups: 4 }), 400);
+    for (let from = 0; from + 7 <= groups.length; from += 1) expect(componentsOf(groups.slice(from, from + 7))).toBe(1);
+  });
+
+  it('takes the first in the queue until there have been T groups, then asks for a group across', () => {
+    const filter = filterOf(4, { filter: 'window', connectivityGroups: 3 });
+    for (let group = 0; group < 3; group += 1) {
+      expect(workersOf(filter.choose(signalsOf(0, 1, 2), 2))).toEqual([0, 1]);
+      filter.formed(groupId(1, group), ids(0, 1));
+    }
+    expect(workersOf(filter.choose(signalsOf(0, 1), 2))).toContain(
+      'held for connectivity: all 2 ready workers have met',
+    );
+    expect(workersOf(filter.choose(signalsOf(0, 1, 2), 2))).toEqual([0, 2]);
+  });
+
+  it('lets the queue decide while the last T groups are connected, and sees them fall apart', () => {
+    const filter = filterOf(3, { filter: 'window', connectivityGroups: 2 });
+    filter.formed(groupId(1, 0), ids(0, 2));
+    filter.formed(groupId(1, 1), ids(0, 1));
+    expect(workersOf(filter.choose(signalsOf(0, 1, 2), 2))).toEqual([0, 1]);
+    filter.formed(groupId(1, 2), ids(0, 1));
+    expect(workersOf(filter.choose(signalsOf(0, 1, 2), 2))).toEqual([0, 2]);
+  });
+
+  it('forgets aborted groups and what met through the dead, and has joiners to connect', () => {
+    const filter = filterOf(3, { filter: 'window', connectivityGroups: 2 });
+    filter.formed(groupId(1, 0), ids(0, 1));
+    filter.formed(groupId(1, 1), ids(1, 2));
+    expect(workersOf(filter.choose(signalsOf(0, 2), 2))).toEqual([0, 2]);
+    filter.membersChanged(ids(0, 2));
+    expect(workersOf(filter.choose(signalsOf(0, 2), 2))).toEqual([0, 2]);
+    filter.formed(groupId(1, 2), ids(0, 2));
+    filter.membersChanged(ids(0, 2, 3));
+    expect('hold' in filter.choose(signalsOf(0, 2), 2)).toBe(true);
+    expect(workersOf(filter.choose(signalsOf(0, 2, 3), 2))).toEqual([0, 3]);
+    filter.aborted(groupId(1, 2));
+    // One group is left of the window: it is not full.
+    expect(workersOf(filter.choose(signalsOf(0, 2), 2))).toEqual([0, 2]);
+  });
+
+  it('ignores a component that outlasted a hold, until one of its workers is ready', () => {
+    const filter = filterOf(4, { filter: 'window', connectivityGroups: 3 });
+    for (let group = 0; group < 3; group += 1) filter.formed(groupId(1, group), ids(0, 1));
+    filter.holdExpired(ids(0, 1));
+    expect(workersOf(filter.choose(signalsOf(0, 1), 2))).toEqual([0, 1]);
+    filter.heardFrom(workerId(3));
+    expect('hold' in filter.choose(signalsOf(0, 1), 2)).toBe(true);
+  });
+});
+
 describe('epoch filter', () => {
   it('takes the first in the queue while there is room', () => {
     const filter = filterOf(4, { connectivityGroups: 4 });

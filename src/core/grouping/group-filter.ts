@@ -1,11 +1,12 @@
 /**
  * The group filter: which of the queued signals may form a group, so that no worker is cut off from the others' updates
- * (algorithms.md 3.2; the epoch rule is stronger than the paper's window, after SDPipe, VLDB 2023).
+ * (algorithms.md 3.2). `window` is the paper's rule, over the sync-graph of the last T groups; `epoch`, after SDPipe (VLDB 2023),
+ * looks at the groups since all were connected last, and steps in only when the rest of T is needed for what is missing.
  */
 import { type GroupId, type WorkerId } from '../../base/ids.js';
 import type { FilterName } from '../config.js';
+import { createFormedGroups, type FormedGroups } from './formed-groups.js';
 import type { Signal } from './signal-queue.js';
-import { createSyncGraph, type SyncGraph } from './sync-graph.js';
 
 export type FilterDecision = { readonly chosen: readonly Signal[] } | { readonly hold: string };
 
@@ -22,6 +23,8 @@ export interface GroupFilter {
   holdExpired(queued: readonly WorkerId[]): void;
   /** The worker sent READY. */
   heardFrom(worker: WorkerId): void;
+  /** T, as it is now. */
+  readonly connectivityGroups: number;
   /** Longest number of consecutive groups that it took to connect all active workers. */
   readonly maxGroupsToConnect: number;
 }
@@ -34,11 +37,6 @@ export interface GroupFilterOptions {
   readonly connectivityGroups: number | 'auto';
 }
 
-interface FormedGroup {
-  readonly id: GroupId;
-  readonly workers: readonly WorkerId[];
-}
-
 /** Never below ceil((N - 1) / (P - 1)), with which P-groups can connect N workers at all. */
 function boundFor(options: GroupFilterOptions, activeCount: number): number {
   const least = Math.ceil((activeCount - 1) / (options.groupSize - 1));
@@ -48,35 +46,55 @@ function boundFor(options: GroupFilterOptions, activeCount: number): number {
 
 export function createGroupFilter(options: GroupFilterOptions): GroupFilter {
   let active: readonly WorkerId[] = [];
-  let groups: FormedGroup[] = [];
-  let graph: SyncGraph = createSyncGraph();
+  /** Groups since the epoch began. Kept whatever the rule: `maxGroupsToConnect` comes from it. */
+  const epoch = createFormedGroups();
+  /** The last groups, for the window rule. */
+  const recent = createFormedGroups();
+  const graph = options.filter === 'window' ? recent : epoch;
+  let bound = 1;
+  /** T of this epoch, more where an abort or a change of the members asks for it. */
   let budget = 1;
   let maxGroupsToConnect = 0;
   const ignored = new Set<WorkerId>();
 
-  /** Components that count, and those of the active workers that are not ignored. */
-  function componentCount(): number {
-    return graph.componentCount(active.filter((worker) => !ignored.has(worker)));
+  /** Components among the active workers that are not ignored. */
+  function componentCount(groups: FormedGroups): number {
+    return groups.componentCount(active.filter((worker) => !ignored.has(worker)));
+  }
+
+  function fixBound(): void {
+    bound = boundFor(options, active.length);
+    recent.setWindow(bound, bound);
   }
 
   function beginEpoch(): void {
-    groups = [];
-    graph = createSyncGraph();
-    budget = boundFor(options, active.length);
+    epoch.clear();
+    fixBound();
+    budget = bound;
   }
 
   /** After an abort or a change of the members: what is left of this epoch, with room to connect the rest. */
-  function rebuild(): void {
-    graph = createSyncGraph();
-    const living = new Set(active);
-    for (const { workers } of groups) graph.connect(workers.filter((worker) => living.has(worker)));
-    budget = Math.max(boundFor(options, active.length), groups.length + componentCount() - 1);
+  function extendEpoch(): void {
+    budget = Math.max(bound, epoch.count + componentCount(epoch) - 1);
+  }
+
+  function mustSpan(missing: number): boolean {
+    if (missing <= 0) return false;
+    switch (options.filter) {
+      case 'none':
+        return false;
+      case 'epoch':
+        return epoch.count + missing >= budget;
+      case 'window':
+        return recent.count >= bound;
+      default:
+        return options.filter satisfies never;
+    }
   }
 
   function choose(signals: readonly Signal[], size: number): FilterDecision {
-    const fifo = signals.slice(0, size);
-    const missing = componentCount() - 1;
-    if (options.filter === 'none' || missing <= 0 || groups.length + missing < budget) return { chosen: fifo };
+    const missing = componentCount(graph) - 1;
+    if (!mustSpan(missing)) return { chosen: signals.slice(0, size) };
     const spanning: Signal[] = [];
     const seen = new Set<WorkerId>();
     for (const signal of signals) {
@@ -101,24 +119,25 @@ export function createGroupFilter(options: GroupFilterOptions): GroupFilter {
   return {
     choose,
     formed(id, workers) {
-      groups.push({ id, workers });
-      graph.connect(workers);
-      if (active.length < 2 || graph.componentCount(active) > 1) return;
-      maxGroupsToConnect = Math.max(maxGroupsToConnect, groups.length);
+      epoch.add(id, workers);
+      if (graph === recent) recent.add(id, workers);
+      if (active.length < 2 || epoch.componentCount(active) > 1) return;
+      maxGroupsToConnect = Math.max(maxGroupsToConnect, epoch.count);
       beginEpoch();
     },
     aborted(id) {
-      const kept = groups.filter((group) => group.id !== id);
+      recent.remove(id);
       // A group of an epoch that is over has done its connecting on paper only; the next epoch makes up for it.
-      if (kept.length === groups.length) return;
-      groups = kept;
-      rebuild();
+      if (epoch.remove(id)) extendEpoch();
     },
     membersChanged(now) {
       active = now;
       for (const worker of ignored) if (!now.includes(worker)) ignored.delete(worker);
-      if (groups.length === 0) beginEpoch();
-      else rebuild();
+      epoch.membersChanged(now);
+      recent.membersChanged(now);
+      if (epoch.count === 0) return beginEpoch();
+      fixBound();
+      extendEpoch();
     },
     holdExpired(queued) {
       const present = new Set(queued.map((worker) => graph.componentOf(worker)));
@@ -128,6 +147,9 @@ export function createGroupFilter(options: GroupFilterOptions): GroupFilter {
       if (!ignored.has(worker)) return;
       const component = graph.componentOf(worker);
       for (const other of ignored) if (graph.componentOf(other) === component) ignored.delete(other);
+    },
+    get connectivityGroups() {
+      return bound;
     },
     get maxGroupsToConnect() {
       return maxGroupsToConnect;

@@ -1,0 +1,72 @@
+/**
+ * Groups that were formed, oldest first, with their sync-graph: of all since an epoch began, or of a window over the last ones.
+ */
+import type { GroupId, WorkerId } from '../../base/ids.js';
+import { createSyncGraph, type SyncGraph } from './sync-graph.js';
+
+export interface FormedGroups {
+  readonly count: number;
+  add(group: GroupId, workers: readonly WorkerId[]): void;
+  /** False where the group is not among them. */
+  remove(group: GroupId): boolean;
+  clear(): void;
+  /** Edges to others than these count no more: who met only through a dead worker has not met. */
+  membersChanged(active: readonly WorkerId[]): void;
+  /** Only the last `count` groups make the graph; `kept` are remembered, for a window that grows. */
+  setWindow(count: number, kept: number): void;
+  componentOf(worker: WorkerId): WorkerId;
+  componentCount(workers: readonly WorkerId[]): number;
+}
+
+/** Without a window, until `setWindow`. */
+export function createFormedGroups(): FormedGroups {
+  let groups: { readonly id: GroupId; readonly workers: readonly WorkerId[] }[] = [];
+  let active: ReadonlySet<WorkerId> = new Set();
+  let window = Number.POSITIVE_INFINITY;
+  let remembered = Number.POSITIVE_INFINITY;
+  let graph: SyncGraph = createSyncGraph();
+
+  function rebuild(): void {
+    graph = createSyncGraph();
+    for (const { workers } of groups.slice(Math.max(0, groups.length - window))) connect(workers);
+  }
+
+  function connect(workers: readonly WorkerId[]): void {
+    graph.connect(workers.filter((worker) => active.has(worker)));
+  }
+
+  return {
+    get count() {
+      return groups.length;
+    },
+    add(id, workers) {
+      groups.push({ id, workers });
+      if (groups.length > remembered) groups.shift();
+      if (groups.length >= window) rebuild();
+      else connect(workers);
+    },
+    remove(id) {
+      const kept = groups.filter((group) => group.id !== id);
+      if (kept.length === groups.length) return false;
+      groups = kept;
+      rebuild();
+      return true;
+    },
+    clear() {
+      groups = [];
+      rebuild();
+    },
+    membersChanged(now) {
+      active = new Set(now);
+      rebuild();
+    },
+    setWindow(count, kept) {
+      window = count;
+      remembered = kept;
+      groups = groups.slice(Math.max(0, groups.length - remembered));
+      rebuild();
+    },
+    componentOf: (worker) => graph.componentOf(worker),
+    componentCount: (workers) => graph.componentCount(workers),
+  };
+}
