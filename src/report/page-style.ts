@@ -67,7 +67,7 @@ details table { margin-top: .5rem; }
   h2, h3, .explanation, .legend { break-after: avoid; }
   tbody th.nowrap { white-space: normal; overflow-wrap: anywhere; min-width: 11.5rem; }
   .run { break-after: avoid; }
-  figure, tr, .legend, .chart { break-inside: avoid; }
+  p, figure, tr, .legend, .chart { break-inside: avoid; }
   figure svg { min-width: 0; }
   .scroll { overflow: visible; }
   details:not([open]) { display: none; }
