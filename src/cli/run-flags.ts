@@ -2,7 +2,7 @@
  * The flags that `train` and `compare` share, and what they mean for a run.
  */
 import { type Command, Option } from 'commander';
-import { FILTER_NAMES, type FilterName } from '../core/config.js';
+import { FILTER_NAMES, type FilterName, type Weighting, WEIGHTINGS } from '../core/config.js';
 import type { RunOptions } from '../launch/run-options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
 import { SCHEDULE_NAMES, type ScheduleName } from '../training/schedule.js';
@@ -15,6 +15,7 @@ export interface RunFlags {
   readonly workers?: number;
   readonly groupSize?: number;
   readonly weights?: 'dynamic' | 'constant';
+  readonly weighting?: Weighting;
   readonly alpha?: number;
   readonly gap?: 'freshest' | 'initial';
   readonly filter?: FilterName;
@@ -54,6 +55,11 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
       '--weights <rule>',
       'weights in a group: dynamic (default) or constant',
       oneOf('--weights', ['dynamic', 'constant'] as const),
+    )
+    .option(
+      '--weighting <rule>',
+      'equal (default), or samples: weights times the samples since the last group',
+      oneOf('--weighting', WEIGHTINGS),
     )
     .option('--alpha <a>', 'staleness decay of the dynamic weights (default: 0.9)', realNumber('--alpha'))
     .option(
@@ -126,6 +132,7 @@ export function runOptionsOf(flags: RunFlags): RunOptions {
     workers: flags.workers,
     groupSize: flags.groupSize,
     weights: flags.weights,
+    weighting: flags.weighting,
     alpha: flags.alpha,
     gap: flags.gap,
     filter: flags.filter,

@@ -7,6 +7,11 @@ export type WeightRule =
   | { readonly rule: 'constant' }
   | { readonly rule: 'dynamic'; readonly alpha: number; readonly gap: 'freshest' | 'initial' };
 
+/** Whether a member's weight is multiplied by the samples that its replica took in since its last group (algorithms.md 4.3). */
+export type Weighting = (typeof WEIGHTINGS)[number];
+
+export const WEIGHTINGS = ['equal', 'samples'] as const;
+
 /** Which groups may form (algorithms.md 3.2). */
 export type FilterName = (typeof FILTER_NAMES)[number];
 
@@ -36,6 +41,7 @@ export interface CoreConfig {
   /** T, in groups; `auto` is 2(N - 1), the default of this version. */
   readonly connectivityGroups: number | 'auto';
   readonly weights: WeightRule;
+  readonly weighting: Weighting;
   /** Workers that must hold the model before anybody computes. */
   readonly minWorkers: number;
   /** How long a suspect keeps its place, in ms; every other time-out derives from it. */
@@ -59,6 +65,7 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     filter: 'epoch',
     connectivityGroups: 'auto',
     weights: { rule: 'dynamic', alpha: 0.9, gap: 'freshest' },
+    weighting: 'equal',
     minWorkers: 2,
     livenessMs: 5000,
     holdTimeoutMs: 'auto',

@@ -77,7 +77,7 @@ export function endWhenIdle(state: RunState): void {
     letLeaversGo(state);
   }
   const candidates = synced.map((member) => ({ member, k: member.k, finite: member.finite }));
-  formGroup(state, 'final', candidates, { rule: 'constant' });
+  formGroup(state, 'final', candidates, { rule: { rule: 'constant' }, weighting: 'equal' });
 }
 
 /** The final average is held by all of the group, or has to be made again among the survivors. */

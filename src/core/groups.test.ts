@@ -65,6 +65,42 @@ describe('groups', () => {
   });
 });
 
+describe('weighting by samples', () => {
+  const bySamples = noConnectivity({ weighting: 'samples' });
+
+  function weightsOf(run: ScriptedRun, worker: number): readonly number[] {
+    return run.lastGroupOf(worker).members.map(({ weight }) => weight);
+  }
+
+  it('counts what each took in since its last group', () => {
+    const run = startedRun(2, bySamples).ready(0, 1, true, 30).ready(1, 1, true, 10);
+    expect(weightsOf(run, 0)).toEqual([0.75, 0.25]);
+    run.done(0, 1).ready(0, 2, true, 10).ready(1, 2, true, 10);
+    expect(weightsOf(run, 0)).toEqual([0.5, 0.5]);
+  });
+
+  it('counts the samples of an aborted group again, and those of steps taken alone', () => {
+    const run = startedRun(3, bySamples).ready(0, 1, true, 30).ready(1, 1, true, 10).lost(1).aborted(0).lost(2);
+    expect(run.of('release')).toHaveLength(1);
+    run.join().synced(3).ready(3, 1, true, 10).ready(0, 2, true, 10);
+    expect(run.formed()[1]).toEqual([3, 0]);
+    expect(weightsOf(run, 0)).toEqual([0.2, 0.8]);
+  });
+
+  it('makes the mean gradient of all-reduce one of samples, of this round only', () => {
+    const run = startedRun(2, { ...bySamples, strategy: 'all-reduce' })
+      .ready(0, 1, true, 30)
+      .ready(1, 1, true, 10);
+    expect(weightsOf(run, 0)).toEqual([0.75, 0.25]);
+  });
+
+  it('does not touch the final average', () => {
+    const run = startedRun(2, bySamples).ready(0, 1, true, 30).ready(1, 1, true, 10).done(0, 1);
+    run.say('finished', 0).ready(1, 2, true, 50).say('finished', 1);
+    expect(weightsOf(run, 0)).toEqual([0.5, 0.5]);
+  });
+});
+
 describe('an aborted member', () => {
   it('gets its old place in the queue', () => {
     const run = startedRun(4, noConnectivity({ groupSize: 3 }))

@@ -3,14 +3,13 @@
  */
 import { assertPresent } from '../base/assert.js';
 import { groupId } from '../base/ids.js';
-import type { WeightRule } from './config.js';
 import type { WorkerEvent } from './events.js';
 import type { Group, GroupKind } from './group.js';
 import type { Signal } from './grouping/signal-queue.js';
 import { iterationMedianMs, type Member, recordIteration } from './member.js';
 import { activeWorkers, enqueue, enter, groupableSignals, type OpenGroup, type RunState } from './run-state.js';
 import type { GroupDecision } from './strategies/strategy.js';
-import { groupWeights } from './weights.js';
+import { type GroupWeighting, groupWeights } from './weights.js';
 
 const HOLD_LEAST_MS = 1000;
 const HOLD_ITERATIONS = 10;
@@ -28,6 +27,7 @@ export function onReady(
   recordIteration(member, state.nowMs - member.phaseSinceMs);
   member.localSteps += 1;
   member.samples += samples;
+  member.samplesSinceGroup += samples;
   member.finite = finite;
   const { progress } = state;
   state.progress = { samples: progress.samples + samples, localSteps: progress.localSteps + 1 };
@@ -43,6 +43,7 @@ export function onDone(state: RunState, member: Member): void {
   const { kMax, kind } = takeReported(state, member, 'committed');
   member.k = kMax;
   member.signal = null;
+  member.samplesSinceGroup = 0;
   member.finite = true;
   enter(state, member, kind === 'final' ? 'finished' : 'computing');
 }
@@ -121,9 +122,10 @@ export function formGroup(
   state: RunState,
   kind: GroupKind,
   candidates: readonly GroupCandidate[],
-  rule: WeightRule,
+  weighting: GroupWeighting,
 ): Group {
-  const weights = groupWeights(candidates, rule);
+  const inputs = candidates.map(({ member, k, finite }) => ({ k, finite, samples: member.samplesSinceGroup }));
+  const weights = groupWeights(inputs, weighting);
   const group: Group = {
     id: groupId(state.config.term, state.groupCount),
     kind,
@@ -195,7 +197,8 @@ function takeFromQueue(state: RunState, signal: Signal): Member {
 
 function formStepGroup(state: RunState, signals: readonly Signal[]): void {
   const candidates = signals.map((signal) => ({ ...signal, member: takeFromQueue(state, signal) }));
-  const group = formGroup(state, 'step', candidates, state.strategy.weights(state.config));
+  const { config, strategy } = state;
+  const group = formGroup(state, 'step', candidates, { rule: strategy.weights(config), weighting: config.weighting });
   state.filter.formed(
     group.id,
     candidates.map(({ worker }) => worker),
@@ -208,6 +211,8 @@ function releaseAlone(state: RunState, signal: Signal): void {
   const member = takeFromQueue(state, signal);
   member.k = signal.k;
   member.signal = null;
+  // A gradient is of one step; a replica keeps what it took in until it meets others.
+  if (state.strategy.replica.exchanges === 'gradient') member.samplesSinceGroup = 0;
   enter(state, member, 'computing');
   const { worker, incarnation } = member;
   state.effects.push({ type: 'release', worker, incarnation, k: signal.k, progress: state.progress });

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, integer, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { workerId } from '../base/ids.js';
 import { createRandom } from '../base/random.js';
@@ -126,17 +126,17 @@ function playWithCut(config: LedgerConfig, workers: number, cutAt: number, seed:
 
 describe('a run that is cut and restored', () => {
   it('processes every sample of every epoch once', () => {
-    fc.assert(
-      fc.property(
-        fc.record({
-          sampleCount: fc.integer({ min: 10, max: 60 }),
-          batchSamples: fc.integer({ min: 1, max: 7 }),
-          leaseBatches: fc.integer({ min: 1, max: 4 }),
-          epochs: fc.integer({ min: 1, max: 3 }),
+    assert(
+      property(
+        record({
+          sampleCount: integer({ min: 10, max: 60 }),
+          batchSamples: integer({ min: 1, max: 7 }),
+          leaseBatches: integer({ min: 1, max: 4 }),
+          epochs: integer({ min: 1, max: 3 }),
         }),
-        fc.integer({ min: 1, max: 4 }),
-        fc.integer({ min: 0, max: 200 }),
-        fc.integer({ min: 0, max: 1e6 }),
+        integer({ min: 1, max: 4 }),
+        integer({ min: 0, max: 200 }),
+        integer({ min: 0, max: 1e6 }),
         (config, workers, cutAt, seed) => {
           const counts = playWithCut(config, workers, cutAt, seed);
           expect(counts.size).toBe(config.sampleCount * config.epochs);

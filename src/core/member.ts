@@ -20,6 +20,8 @@ export interface Member {
   k: number;
   localSteps: number;
   samples: number;
+  /** Samples of its steps since its last group: what its vector brings to the next one. */
+  samplesSinceGroup: number;
   /** Whether its replica is finite, as of its last READY or average. */
   finite: boolean;
   /** Counts as active: from the start of the run, or from a joiner's first READY. */
@@ -53,6 +55,7 @@ export function createMember(worker: WorkerId, incarnation: number, nowMs: numbe
     k: 0,
     localSteps: 0,
     samples: 0,
+    samplesSinceGroup: 0,
     finite: true,
     counted: false,
     suspectSinceMs: null,

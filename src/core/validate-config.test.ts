@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { PreduceError } from '../base/errors.js';
-import { type CoreConfig, defaultCoreConfig, type FilterName, type LedgerConfig, type StrategyName } from './config.js';
+import {
+  type CoreConfig,
+  defaultCoreConfig,
+  type FilterName,
+  type LedgerConfig,
+  type StrategyName,
+  type Weighting,
+} from './config.js';
 import { validateCoreConfig } from './validate-config.js';
 
 const ledger: LedgerConfig = { sampleCount: 100, batchSamples: 10, leaseBatches: 2, epochs: 1 };
@@ -70,6 +77,10 @@ describe('validateCoreConfig', () => {
 
   it('names the filters for one that is none', () => {
     expect(refusal({ filter: 'windows' as FilterName }).message).toContain('window');
+  });
+
+  it('names the weightings for one that is none', () => {
+    expect(refusal({ weighting: 'sample' as Weighting }).message).toContain('samples');
   });
 
   it('refuses names of objects that every object has', () => {

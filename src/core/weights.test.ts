@@ -8,8 +8,20 @@ const constant: WeightRule = { rule: 'constant' };
 
 function weigh(ks: readonly number[], rule: WeightRule, notFinite: readonly number[] = []): readonly number[] {
   return groupWeights(
-    ks.map((k, i) => ({ k, finite: !notFinite.includes(i) })),
-    rule,
+    ks.map((k, i) => ({ k, samples: 10 * i, finite: !notFinite.includes(i) })),
+    { rule, weighting: 'equal' },
+  );
+}
+
+/** Members given by k and samples. */
+function weighBySamples(
+  members: readonly (readonly [k: number, samples: number])[],
+  rule: WeightRule,
+  notFinite: readonly number[] = [],
+): readonly number[] {
+  return groupWeights(
+    members.map(([k, samples], i) => ({ k, samples, finite: !notFinite.includes(i) })),
+    { rule, weighting: 'samples' },
   );
 }
 
@@ -97,5 +109,93 @@ describe('members with values that are not finite', () => {
 
   it('all weigh the same where nobody is finite', () => {
     expect(weigh([1, 1], constant, [0, 1])).toEqual([0.5, 0.5]);
+  });
+});
+
+describe('weighting by samples', () => {
+  it.each<[string, readonly (readonly [number, number])[], WeightRule, readonly number[]]>([
+    [
+      'constant: shares of the samples',
+      [
+        [3, 10],
+        [3, 30],
+      ],
+      constant,
+      [0.25, 0.75],
+    ],
+    [
+      'constant: staleness does not matter',
+      [
+        [9, 10],
+        [3, 30],
+      ],
+      constant,
+      [0.25, 0.75],
+    ],
+    [
+      'dynamic, equal samples: the plain weights',
+      [
+        [3, 16],
+        [1, 16],
+      ],
+      freshest,
+      [0.701107, 0.298893],
+    ],
+    // .701107 x 10 and .298893 x 20, divided by their sum
+    [
+      'dynamic: both count',
+      [
+        [3, 10],
+        [1, 20],
+      ],
+      freshest,
+      [0.539773, 0.460227],
+    ],
+    [
+      'dynamic, gap initial',
+      [
+        [3, 10],
+        [1, 20],
+      ],
+      initial,
+      [0.381679, 0.618321],
+    ],
+    [
+      'a member without samples weighs nothing',
+      [
+        [3, 0],
+        [3, 8],
+      ],
+      constant,
+      [0, 1],
+    ],
+    [
+      'nobody has samples: as without',
+      [
+        [3, 0],
+        [1, 0],
+      ],
+      freshest,
+      [0.701107, 0.298893],
+    ],
+  ])('%s', (_, members, rule, expected) => {
+    const weights = weighBySamples(members, rule);
+    expectClose(weights, expected);
+    expect(Math.abs(weights.reduce((sum, weight) => sum + weight, 0) - 1)).toBeLessThanOrEqual(1e-12);
+  });
+
+  it('leaves members out that are not finite, however many samples they have', () => {
+    expectClose(
+      weighBySamples(
+        [
+          [3, 1000],
+          [3, 10],
+          [3, 30],
+        ],
+        constant,
+        [0],
+      ),
+      [0, 0.25, 0.75],
+    );
   });
 });

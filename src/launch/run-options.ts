@@ -8,6 +8,7 @@ import {
   defaultCoreConfig,
   type FilterName,
   type StrategyName,
+  type Weighting,
   type WeightRule,
 } from '../core/config.js';
 import { validateCoreConfig } from '../core/validate-config.js';
@@ -31,6 +32,8 @@ export interface RunOptions extends OptimizationOptions {
   readonly groupSize?: number;
   /** Default dynamic. */
   readonly weights?: 'dynamic' | 'constant';
+  /** `samples`: weights are multiplied by the samples since the last group. Default equal. */
+  readonly weighting?: Weighting;
   /** Staleness decay of the dynamic weights, default 0.9. */
   readonly alpha?: number;
   readonly gap?: 'freshest' | 'initial';
@@ -136,6 +139,7 @@ function groupingOf(options: RunOptions): Partial<CoreConfig> {
   const { filter, connectivityGroups, livenessMs } = options;
   return {
     weights: resolveWeights(options),
+    weighting: options.weighting ?? 'equal',
     ...(filter === undefined ? {} : { filter }),
     ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
     ...(livenessMs === undefined ? {} : { livenessMs }),

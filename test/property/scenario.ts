@@ -3,7 +3,15 @@
  * scenarios (swarm testing, after TigerBeetle's simulator): faults hide each other when all are always on.
  */
 import { type Arbitrary, boolean, constant, constantFrom, double, integer, oneof, option, record } from 'fast-check';
-import type { CoreConfig, FilterName, LedgerConfig, StrategyName, WeightRule } from '../../src/core/config.js';
+import {
+  type CoreConfig,
+  type FilterName,
+  type LedgerConfig,
+  type StrategyName,
+  type Weighting,
+  WEIGHTINGS,
+  type WeightRule,
+} from '../../src/core/config.js';
 
 export interface Scenario {
   readonly seed: number;
@@ -13,6 +21,7 @@ export interface Scenario {
   readonly connectivityGroups: CoreConfig['connectivityGroups'];
   readonly holdTimeoutMs: CoreConfig['holdTimeoutMs'];
   readonly weights: WeightRule;
+  readonly weighting: Weighting;
   readonly livenessMs: number;
   /** Workers that come at the beginning. */
   readonly workers: number;
@@ -35,7 +44,7 @@ export interface Scenario {
 }
 
 export function configOf(scenario: Scenario): Partial<CoreConfig> {
-  const { strategy, groupSize, filter, connectivityGroups, holdTimeoutMs, weights } = scenario;
+  const { strategy, groupSize, filter, connectivityGroups, holdTimeoutMs, weights, weighting } = scenario;
   const { livenessMs, minWorkers, ledger, maxLocalSteps } = scenario;
   return {
     strategy,
@@ -44,6 +53,7 @@ export function configOf(scenario: Scenario): Partial<CoreConfig> {
     connectivityGroups,
     holdTimeoutMs,
     weights,
+    weighting,
     livenessMs,
     minWorkers: Math.min(minWorkers, scenario.workers),
     ledger,
@@ -84,6 +94,7 @@ export function scenarios(fixed: Partial<Scenario> = {}): Arbitrary<Scenario> {
     connectivityGroups: oneof(constant<Scenario['connectivityGroups']>('auto'), integer({ min: 1, max: 12 })),
     holdTimeoutMs: constantFrom<Scenario['holdTimeoutMs'][]>('auto', 30, 1e7),
     weights: weightRules,
+    weighting: constantFrom(...WEIGHTINGS),
     livenessMs: integer({ min: 40, max: 600 }),
     workers: integer({ min: 1, max: 8 }),
     minWorkers: integer({ min: 1, max: 8 }),

@@ -54,8 +54,8 @@ export class ScriptedRun {
     return this.step({ type: 'synced', ...this.life(worker), k });
   }
 
-  ready(worker: number, k = this.view(worker).k + 1, finite = true): this {
-    return this.step({ type: 'ready', ...this.life(worker), k, samples: 10, finite });
+  ready(worker: number, k = this.view(worker).k + 1, finite = true, samples = 10): this {
+    return this.step({ type: 'ready', ...this.life(worker), k, samples, finite });
   }
 
   done(...workers: number[]): this {
