@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { workerId } from '../base/ids.js';
+import { createRunStructure } from '../observe/run-structure.js';
 import { createSummary } from '../observe/summary.js';
 import { reportRun, reportSettings } from './report-run.js';
 import { resolveRun, type RunOptions } from './run-options.js';
@@ -64,13 +65,21 @@ describe('reportRun', () => {
       evaluations: [{ timeMs: 1, samples: 2, accuracy: 0.5, loss: null }],
       workerTimes: [{ worker: workerId(0), steps: 1, samples: 2, computeMs: 3, waitMs: 4, reduceMs: 5 }],
       overrunShare: 0.25,
+      structure: createRunStructure().result(),
       settings: [],
       directory: '/secret',
       modelFile: '/secret/model',
       reportFile: '/secret/report',
       interrupted: false,
     };
-    const { label, evaluations, workerTimes, overrunShare } = result;
-    expect(reportRun(result)).toEqual({ label, summary: result.summary, evaluations, workerTimes, overrunShare });
+    const { label, evaluations, workerTimes, overrunShare, structure } = result;
+    expect(reportRun(result)).toEqual({
+      label,
+      summary: result.summary,
+      evaluations,
+      workerTimes,
+      overrunShare,
+      structure,
+    });
   });
 });

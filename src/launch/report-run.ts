@@ -10,8 +10,8 @@ import type { RunResult } from './run-output.js';
 
 /** One run of a report. Nothing is copied: the result's own arrays are shown. */
 export function reportRun(result: RunResult): ReportRun {
-  const { label, summary, evaluations, workerTimes, overrunShare } = result;
-  return { label, summary, evaluations, workerTimes, overrunShare };
+  const { label, summary, evaluations, workerTimes, overrunShare, structure } = result;
+  return { label, summary, evaluations, workerTimes, overrunShare, structure };
 }
 
 /** The settings that the runs of a comparison share; strategy, weights and seed are told per label by the report. */

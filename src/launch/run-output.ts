@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { PreduceError } from '../base/errors.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
+import { createRunStructure, type RunStructure } from '../observe/run-structure.js';
 import { createSummary, type EvaluationPoint, type RunSummary } from '../observe/summary.js';
 import type { WorkerTime } from '../observe/worker-time.js';
 import { describeEnvironment } from '../report/environment.js';
-import { renderReport } from '../report/render-report.js';
 import type { ReportFact } from '../report/report-input.js';
 import type { ResolvedRun } from './run-options.js';
 import { reportRun, reportSettings } from './report-run.js';
@@ -21,6 +21,8 @@ export interface RunResult {
   readonly summary: RunSummary;
   readonly evaluations: readonly EvaluationPoint[];
   readonly workerTimes: readonly WorkerTime[];
+  /** How it went, for the pictures of the report. */
+  readonly structure: RunStructure;
   /** Steps that took longer than the emulated device allows, as a share of all steps; null where none is emulated. */
   readonly overrunShare: number | null;
   /** What was asked for, as reports show it. */
@@ -67,7 +69,17 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
   const { core, training, targetAccuracy } = run;
   const label = options.label ?? defaultLabel(run);
   const directory = options.directory ?? join('runs', `${timeStamp(new Date())}-${label.replace(':', '-')}`);
-  const record = await createRunRecord({ directory, config: { label, core, training, targetAccuracy } });
+  /** What was asked for and where, so that `preduce report` can tell it later, on another machine. */
+  const configOf = (of: ResolvedRun) => ({
+    label,
+    core,
+    training: of.training,
+    targetAccuracy,
+    settings: reportSettings(of),
+    environment: describeEnvironment(),
+  });
+  const record = await createRunRecord({ directory, config: configOf(run) });
+  const structure = createRunStructure();
   const summary = createSummary({
     strategy: core.strategy,
     workers: training.workerCount,
@@ -97,6 +109,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
       summary: summary.result(),
       evaluations: summary.evaluations(),
       workerTimes: summary.workerTimes(),
+      structure: structure.result(),
       overrunShare: final.training.referenceMs === null || steps === 0 ? null : overruns / steps,
       settings: reportSettings(final),
       directory: record.directory,
@@ -104,8 +117,10 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
       reportFile,
       interrupted: outcome.interrupted,
     };
-    await record.writeJson(RECORD_FILES.config, { label, core, training: final.training, targetAccuracy });
+    await record.writeJson(RECORD_FILES.config, configOf(final));
     await record.writeJson(RECORD_FILES.summary, result.summary);
+    // Loads the charts: half a second that no run and no refusal shall wait for.
+    const { renderReport } = await import('../report/render-report.js');
     const page = renderReport({
       runs: [reportRun(result)],
       targetAccuracy,
@@ -133,6 +148,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     record(event) {
       record.append(event);
       summary.add(event);
+      structure.add(event);
       if (event.type === 'started') started = true;
       if (event.type === 'ready') {
         steps += 1;
