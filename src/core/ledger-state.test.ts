@@ -7,7 +7,6 @@ import type { Lease } from './group.js';
 import { createLedger, type LedgerState } from './ledger.js';
 
 const CONFIG: LedgerConfig = { sampleCount: 100, batchSamples: 10, leaseBatches: 4, epochs: 2 };
-const NOTHING = { unfinished: [], processed: new Map<number, number>() };
 const [a, b] = [workerId(0), workerId(1)];
 
 describe('the state of a ledger', () => {
