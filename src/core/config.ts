@@ -1,6 +1,7 @@
 /**
  * What a run's controller is told: all of it data, checked once by `validateCoreConfig`.
  */
+import type { LedgerState, Progress } from './group.js';
 
 /** How a group's members are weighted (algorithms.md 4). */
 export type WeightRule =
@@ -31,6 +32,21 @@ export interface LedgerConfig {
   readonly epochs: number | null;
 }
 
+/** When checkpoints are asked for, beside at the end of the run; what is null does not ask for any. */
+export interface CheckpointConfig {
+  /** Samples of all workers between two. */
+  readonly everySamples: number | null;
+  readonly everyMs: number | null;
+}
+
+/** What a run that was cut short had come to, as its checkpoint tells. Its workers bring their replicas. */
+export interface RestoredRun {
+  readonly progress: Progress;
+  readonly ledger: LedgerState | null;
+  /** Number of the last checkpoint that there is anything of. */
+  readonly checkpoint: number;
+}
+
 export interface CoreConfig {
   /** Number of this controller's life, 1 at first; group ids contain it. */
   readonly term: number;
@@ -38,7 +54,7 @@ export interface CoreConfig {
   /** P, 2 or more; all-reduce ignores it and groups every active worker. */
   readonly groupSize: number;
   readonly filter: FilterName;
-  /** T, in groups; `auto` is 2(N - 1), the default of this version. */
+  /** T, in groups; `auto`: 1.5 x the groups formed during the slowest worker's median iteration, 2(N - 1) to 16(N - 1). */
   readonly connectivityGroups: number | 'auto';
   readonly weights: WeightRule;
   readonly weighting: Weighting;
@@ -54,6 +70,10 @@ export interface CoreConfig {
   readonly maxLocalSteps: number | null;
   /** An evaluation is asked for each time this many samples have been processed; null: never. */
   readonly evaluateEverySamples: number | null;
+  /** Null: no checkpoints, also not at the end. */
+  readonly checkpoints: CheckpointConfig | null;
+  /** Null: a run from the beginning. Else every worker until the start is told `seed`, and brings what it had. */
+  readonly restored: RestoredRun | null;
 }
 
 /** A configuration with every default filled in: partial reduce, P = 2, dynamic weights, two workers, no ledger, no end by steps. */
@@ -72,6 +92,8 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     ledger: null,
     maxLocalSteps: null,
     evaluateEverySamples: null,
+    checkpoints: null,
+    restored: null,
     ...overrides,
   };
 }

@@ -3,6 +3,13 @@
  * simulator and the property tests run this same code; the same events give the same effects.
  */
 import { assert } from '../base/assert.js';
+import {
+  checkCheckpoint,
+  checkpointDeadlineMs,
+  completeCheckpoint,
+  onCheckpointed,
+  onCheckpointFailed,
+} from './checkpoints.js';
 import type { CoreConfig } from './config.js';
 import type { Effect } from './effects.js';
 import {
@@ -65,7 +72,9 @@ export function createController(config: CoreConfig): Controller {
     },
     nextDeadlineMs() {
       if (state.ended) return null;
-      const deadlines = [suspectDeadlineMs(state), holdDeadlineMs(state)].filter((deadline) => deadline !== null);
+      const deadlines = [suspectDeadlineMs(state), holdDeadlineMs(state), checkpointDeadlineMs(state)].filter(
+        (deadline) => deadline !== null,
+      );
       return deadlines.length === 0 ? null : Math.min(...deadlines);
     },
     view: () => viewOf(state),
@@ -118,6 +127,11 @@ function applyToMember(state: RunState, member: Member, event: WorkerEvent): str
       return null;
     case 'leaseRequested':
       return onLeaseRequested(state, member, event.finished);
+    case 'checkpointed':
+      return onCheckpointed(state, member, event);
+    case 'checkpointFailed':
+      onCheckpointFailed(state, member, event);
+      return null;
     case 'finished':
       return onFinished(state, member);
     case 'leaving':
@@ -145,9 +159,11 @@ function settle(state: RunState): void {
   onFinalGroupClosed(state);
   if (state.ended) return;
   letLeaversGo(state);
+  completeCheckpoint(state);
   checkProgress(state);
   startTransfers(state);
   startComputing(state);
+  checkCheckpoint(state);
   giveLeases(state);
   countWorkers(state);
   formStepGroups(state);

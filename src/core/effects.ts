@@ -2,8 +2,8 @@
  * What the controller's state machine wants done: data that the server carries out (and the simulator, and tests).
  */
 import type { GroupId, WorkerId } from '../base/ids.js';
-import type { Life } from './events.js';
-import type { Group, Lease, Progress } from './group.js';
+import type { CheckpointPart, Life } from './events.js';
+import type { Group, Lease, LedgerState, Progress } from './group.js';
 
 export type Effect =
   /** Answer to `joined`: the connection `ticket` is now this worker. */
@@ -45,6 +45,23 @@ export type Effect =
       readonly progress: Progress;
       readonly workers: readonly WorkerId[];
     }
+  /** Each of these shall answer `checkpointed`, of a moment between two steps at which its k is `fromK` at least, or of its end. */
+  | {
+      readonly type: 'askCheckpoint';
+      readonly checkpoint: number;
+      readonly fromK: number;
+      readonly workers: readonly Life[];
+    }
+  /** Everybody has answered: progress and ledger are what the parts contain. */
+  | {
+      readonly type: 'checkpoint';
+      readonly checkpoint: number;
+      readonly parts: readonly CheckpointPart[];
+      readonly progress: Progress;
+      readonly ledger: LedgerState | null;
+    }
+  /** A checkpoint that will not be; the next one is asked for in its time. */
+  | { readonly type: 'checkpointFailed'; readonly checkpoint: number; readonly worker: WorkerId; readonly reason: string }
   /** The final average is held by `holders` (empty: no worker was left to hold one). The last effect of a run. */
   | {
       readonly type: 'runEnded';

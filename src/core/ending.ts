@@ -2,6 +2,7 @@
  * Work and its end (algorithms.md 3.4 to 3.6): leases, evaluation marks, the drain, the final average.
  */
 import type { LeaseId } from '../base/ids.js';
+import { askCheckpoint, keepLaterLease } from './checkpoints.js';
 import { formGroup } from './groups.js';
 import { isSynced, type Member } from './member.js';
 import { letLeaversGo, lifeOf } from './membership.js';
@@ -12,8 +13,11 @@ export function onLeaseRequested(state: RunState, member: Member, finished: Leas
   const { ledger } = state;
   if (ledger === null) return 'asked for a lease, but this run has no data of its own: workers bring theirs';
   if (member.phase !== 'computing') return `asked for a lease while ${member.phase}: expected between two steps`;
-  if (finished !== null && !ledger.finish(member.worker, finished)) {
-    return `said that it finished lease ${finished}, which it does not hold`;
+  if (finished !== null) {
+    const lease = ledger.heldBy(member.worker);
+    if (lease?.id !== finished) return `said that it finished lease ${finished}, which it does not hold`;
+    ledger.finish(member.worker, finished);
+    keepLaterLease(state, member, lease);
   }
   if (ledger.holds(member.worker)) return 'asked for a lease while it holds one that is not finished';
   enter(state, member, 'idle');
@@ -43,6 +47,7 @@ export function giveLeases(state: RunState): void {
 /** No further steps: tells everybody. Those who do not hold the model yet are let go. */
 export function beginFinish(state: RunState, reason: string): void {
   if (state.finishReason !== null) return;
+  askCheckpoint(state);
   state.finishReason = reason;
   for (const member of state.members.values()) {
     if (member.phase === 'finished') continue;

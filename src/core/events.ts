@@ -11,6 +11,18 @@ export interface Life {
   readonly incarnation: number;
 }
 
+/** One worker's share in a checkpoint, as it is between two of its steps. */
+export interface CheckpointPart {
+  readonly worker: WorkerId;
+  readonly k: number;
+  /** The lease that it has begun, and how many of its samples its replica contains. */
+  readonly lease: number | null;
+  readonly processed: number;
+  /** What it wrote; of no interest to core. */
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
 export type WorkerEvent =
   /** It holds the model (its own initial one where it was told `seed`, else its donor's) and its iteration number is k. */
   | ({ readonly type: 'synced'; readonly k: number } & Life)
@@ -24,6 +36,13 @@ export type WorkerEvent =
   | ({ readonly type: 'aborted'; readonly group: GroupId; readonly reason: string } & Life)
   /** It has nothing to work on. `finished` is the lease that it has just completed, all its steps committed. */
   | ({ readonly type: 'leaseRequested'; readonly finished: LeaseId | null } & Life)
+  /** Answer to `askCheckpoint`: its state between two steps is kept. */
+  | ({
+      readonly type: 'checkpointed';
+      readonly checkpoint: number;
+      readonly part: Omit<CheckpointPart, 'worker'>;
+    } & Life)
+  | ({ readonly type: 'checkpointFailed'; readonly checkpoint: number; readonly reason: string } & Life)
   /** It will take no further step (own data used up, or told to stop) but stays for the final average. */
   | ({ readonly type: 'finished' } & Life)
   /** It wants to go: takes effect once its group is done. */

@@ -39,3 +39,13 @@ export interface Lease {
   readonly start: number;
   readonly count: number;
 }
+
+/** All that a ledger has to remember: data, for checkpoints. */
+export interface LedgerState {
+  /** Id, epoch and position of the next lease that nobody ever held. */
+  readonly nextId: number;
+  readonly epoch: number;
+  readonly start: number;
+  /** Leases that were given out and are not finished, ascending by id; of one that was begun only the rest. */
+  readonly open: readonly Lease[];
+}

@@ -32,6 +32,7 @@ export function onReady(
   const { progress } = state;
   state.progress = { samples: progress.samples + samples, localSteps: progress.localSteps + 1 };
   member.counted = true;
+  countLaterStep(state, member, samples);
   enqueue(state, member, { worker: member.worker, k, finite, order: state.signalCount, sinceMs: state.nowMs });
   state.signalCount += 1;
   state.filter.heardFrom(member.worker);
@@ -199,6 +200,7 @@ function formStepGroup(state: RunState, signals: readonly Signal[]): void {
   const candidates = signals.map((signal) => ({ ...signal, member: takeFromQueue(state, signal) }));
   const { config, strategy } = state;
   const group = formGroup(state, 'step', candidates, { rule: strategy.weights(config), weighting: config.weighting });
+  state.pace.formed(state.nowMs);
   state.filter.formed(
     group.id,
     candidates.map(({ worker }) => worker),

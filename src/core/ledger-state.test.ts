@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { workerId } from '../base/ids.js';
 import { createRandom } from '../base/random.js';
 import type { LedgerConfig } from './config.js';
-import type { Lease } from './group.js';
-import { createLedger, type LedgerState } from './ledger.js';
+import type { Lease, LedgerState } from './group.js';
+import { createLedger } from './ledger.js';
 
 const CONFIG: LedgerConfig = { sampleCount: 100, batchSamples: 10, leaseBatches: 4, epochs: 2 };
 const [a, b] = [workerId(0), workerId(1)];

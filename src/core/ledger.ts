@@ -6,17 +6,7 @@
 import { assert } from '../base/assert.js';
 import type { WorkerId } from '../base/ids.js';
 import type { LedgerConfig } from './config.js';
-import type { Lease } from './group.js';
-
-/** All that a ledger has to remember: data, for checkpoints. */
-export interface LedgerState {
-  /** Id, epoch and position of the next lease that nobody ever held. */
-  readonly nextId: number;
-  readonly epoch: number;
-  readonly start: number;
-  /** Leases that were given out and are not finished, ascending by id; of one that was begun only the rest. */
-  readonly open: readonly Lease[];
-}
+import type { Lease, LedgerState } from './group.js';
 
 /** What a checkpoint knows better than the ledger. */
 export interface LedgerCut {

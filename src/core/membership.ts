@@ -121,6 +121,14 @@ export function startTransfers(state: RunState): void {
     (member) => member.phase === 'joining' && member.suspectSinceMs === null,
   );
   if (joining.length === 0) return;
+  if (state.config.restored !== null && !state.started) {
+    // Each brings the replica that it had.
+    for (const joiner of joining) {
+      enter(state, joiner, 'syncing');
+      state.effects.push({ type: 'seed', ...lifeOf(joiner) });
+    }
+    return;
+  }
   const settled = [...state.members.values()].some((member) => isSynced(member) || member.phase === 'syncing');
   const [first] = joining;
   if (!settled && !state.started && first !== undefined) {

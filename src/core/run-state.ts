@@ -5,8 +5,10 @@ import { assertPresent } from '../base/assert.js';
 import type { GroupId, WorkerId } from '../base/ids.js';
 import type { CoreConfig } from './config.js';
 import type { Effect } from './effects.js';
-import type { Group, Progress } from './group.js';
+import type { CheckpointPart } from './events.js';
+import type { Group, Lease, Progress } from './group.js';
 import { createGroupFilter, type GroupFilter } from './grouping/group-filter.js';
+import { createGroupPace, type GroupPace } from './grouping/group-pace.js';
 import { createSignalQueue, type Signal, type SignalQueue } from './grouping/signal-queue.js';
 import { createLedger, type Ledger } from './ledger.js';
 import { isActive, type Member, type Phase } from './member.js';
@@ -22,6 +24,18 @@ export interface OpenGroup {
   aborted: boolean;
 }
 
+/** A checkpoint that is being collected. */
+export interface Collection {
+  readonly number: number;
+  /** Who has not answered. */
+  readonly pending: Set<WorkerId>;
+  readonly parts: CheckpointPart[];
+  /** Leases finished by those who had answered: their replicas in the checkpoint do not contain the end of them. */
+  readonly unfinished: Lease[];
+  /** What those who had answered did since: not in the checkpoint. */
+  later: Progress;
+}
+
 /** A full queue that waits for connectivity. */
 export interface Hold {
   readonly sinceMs: number;
@@ -32,6 +46,7 @@ export interface RunState {
   readonly strategy: Strategy;
   readonly queue: SignalQueue;
   readonly filter: GroupFilter;
+  readonly pace: GroupPace;
   readonly ledger: Ledger | null;
   readonly history: MixingHistory;
   /** Living workers, in ascending order of their numbers. */
@@ -53,6 +68,11 @@ export interface RunState {
   /** Why the queue waits, for people. */
   waitReason: string | null;
   evaluationMark: number;
+  collection: Collection | null;
+  /** Number of the last checkpoint that was asked for. */
+  checkpointCount: number;
+  /** Progress at which, and time when, the last one was asked for. */
+  checkpointedAt: { readonly samples: number; readonly timeMs: number };
   /** Ascending; null: to be found anew. */
   active: readonly WorkerId[] | null;
   /** As the filter was told last. */
@@ -61,13 +81,17 @@ export interface RunState {
 }
 
 export function createRunState(config: CoreConfig): RunState {
-  const { filter, groupSize, connectivityGroups } = config;
-  return {
+  const { filter, groupSize, connectivityGroups, restored, evaluateEverySamples } = config;
+  const progress = restored?.progress ?? { samples: 0, localSteps: 0 };
+  const pace = createGroupPace(() => state);
+  const groupsPerSlowestIteration = pace.perSlowestIteration;
+  const state: RunState = {
     config,
     strategy: strategies[config.strategy],
     queue: createSignalQueue(),
-    filter: createGroupFilter({ filter, groupSize, connectivityGroups }),
-    ledger: config.ledger === null ? null : createLedger(config.ledger),
+    filter: createGroupFilter({ filter, groupSize, connectivityGroups, groupsPerSlowestIteration }),
+    pace,
+    ledger: config.ledger === null ? null : createLedger(config.ledger, restored?.ledger ?? null),
     history: createMixingHistory(),
     members: new Map(),
     incarnations: new Map(),
@@ -76,18 +100,22 @@ export function createRunState(config: CoreConfig): RunState {
     started: false,
     finishReason: null,
     ended: false,
-    progress: { samples: 0, localSteps: 0 },
+    progress,
     signalCount: 0,
     groupCount: 0,
     hold: null,
     holdMs: 0,
     holdsExpired: 0,
     waitReason: null,
-    evaluationMark: 0,
+    evaluationMark: evaluateEverySamples === null ? 0 : Math.floor(progress.samples / evaluateEverySamples),
+    collection: null,
+    checkpointCount: restored?.checkpoint ?? 0,
+    checkpointedAt: { samples: progress.samples, timeMs: 0 },
     active: null,
     lastActive: [],
     effects: [],
   };
+  return state;
 }
 
 export function enter(state: RunState, member: Member, phase: Phase): void {

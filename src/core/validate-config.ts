@@ -45,6 +45,11 @@ function* problems(config: CoreConfig): Generator<string> {
   if (config.evaluateEverySamples !== null && !isWhole(config.evaluateEverySamples, 1)) {
     yield `samples between evaluations: expected a whole number from 1, got ${config.evaluateEverySamples}`;
   }
+  const { everySamples = null, everyMs = null } = config.checkpoints ?? {};
+  if (everySamples !== null && !isWhole(everySamples, 1)) {
+    yield `samples between checkpoints: expected a whole number from 1, got ${everySamples}`;
+  }
+  if (everyMs !== null && !(everyMs > 0)) yield `time between checkpoints: expected a time above 0, got ${everyMs} ms`;
   yield* ledgerProblems(config);
 }
 

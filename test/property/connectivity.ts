@@ -23,6 +23,9 @@ export function createConnectivityCheck({ filter, strategy, ...scenario }: Scena
   let started = false;
   let active: readonly WorkerId[] = [];
   let groups: (readonly WorkerId[])[] = [];
+  /** The largest T while these groups formed: where it adapts it is fixed when an epoch begins, and may change in a step. */
+  let largest = 0;
+  let lastBound = 0;
   let windows = 0;
 
   function follow(event: ControllerEvent, effects: readonly Effect[]): void {
@@ -50,11 +53,11 @@ export function createConnectivityCheck({ filter, strategy, ...scenario }: Scena
   }
 
   /** T of the present workers; null where the invariant says nothing. */
-  function bound(): number | null {
+  function bound(adaptive: number): number | null {
     const least = active.length - 1;
     if (least < 1) return null;
     const { connectivityGroups } = scenario;
-    const wanted = connectivityGroups === 'auto' ? 2 * least : connectivityGroups;
+    const wanted = connectivityGroups === 'auto' ? adaptive : connectivityGroups;
     const bounded = Math.max(1, Math.ceil(least / (scenario.groupSize - 1)), wanted);
     return bounded >= least ? bounded : null;
   }
@@ -74,7 +77,15 @@ export function createConnectivityCheck({ filter, strategy, ...scenario }: Scena
       active = now;
       // An expired hold gives connectivity up for a while, and a drain for good.
       if (view.holdsExpired > 0 || view.finishReason !== null) return;
-      const t = bound();
+      largest = Math.max(groups.length === 0 ? 0 : largest, lastBound, view.connectivityGroups);
+      lastBound = view.connectivityGroups;
+      const formed = effects.filter((effect) => effect.type === 'formGroup' && effect.group.kind === 'step');
+      // Between two groups of one step an adaptive T may have been any.
+      if (scenario.connectivityGroups === 'auto' && formed.length > 1) {
+        groups = [];
+        return;
+      }
+      const t = bound(largest);
       for (const effect of effects) {
         if (effect.type !== 'formGroup' || effect.group.kind !== 'step') continue;
         groups.push(effect.group.members.map(({ worker }) => worker));

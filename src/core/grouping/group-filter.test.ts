@@ -11,7 +11,13 @@ function signalsOf(...workers: number[]): Signal[] {
 }
 
 function filterOf(workerCount: number, options: Partial<GroupFilterOptions> = {}): GroupFilter {
-  const filter = createGroupFilter({ filter: 'epoch', groupSize: 2, connectivityGroups: 'auto', ...options });
+  const filter = createGroupFilter({
+    filter: 'epoch',
+    groupSize: 2,
+    connectivityGroups: 'auto',
+    groupsPerSlowestIteration: () => 0,
+    ...options,
+  });
   filter.membersChanged(ids(...Array.from({ length: workerCount }, (_, i) => i)));
   return filter;
 }
@@ -58,6 +64,57 @@ describe('the vector of algorithms.md 3.2: N = 4, P = 2, (0,1), (2,3) for ever',
     expect(filter.maxGroupsToConnect).toBeLessThanOrEqual(4);
     // And not only at the beginning
     for (let from = 0; from + 8 <= groups.length; from += 1) expect(componentsOf(groups.slice(from, from + 8))).toBe(1);
+  });
+});
+
+describe('the default T', () => {
+  it.each([
+    [4, 0, 6],
+    [4, 4, 6],
+    [4, 5, 8],
+    [4, 30, 45],
+    [4, 33, 48],
+    [4, 1000, 48],
+    [2, 1000, 16],
+    [1, 1000, 1],
+  ])('of %i workers, with %i groups in the slowest iteration, is %i', (workers, pace, expected) => {
+    const filter = filterOf(workers, { groupsPerSlowestIteration: () => pace });
+    expect(filter.connectivityGroups).toBe(expected);
+  });
+
+  it('is fixed when an epoch begins or the members change, not in between', () => {
+    let pace = 0;
+    const filter = filterOf(3, { groupsPerSlowestIteration: () => pace });
+    pace = 10;
+    filter.formed(groupId(1, 0), ids(0, 1));
+    expect(filter.connectivityGroups).toBe(4);
+    filter.aborted(groupId(1, 0));
+    expect(filter.connectivityGroups).toBe(4);
+    filter.formed(groupId(1, 1), ids(0, 1));
+    filter.formed(groupId(1, 2), ids(1, 2));
+    expect(filter.connectivityGroups).toBe(15);
+    pace = 0;
+    filter.membersChanged(ids(0, 1, 2, 3));
+    expect(filter.connectivityGroups).toBe(6);
+  });
+
+  it('is not asked for where T is given', () => {
+    const filter = filterOf(4, { connectivityGroups: 40, groupsPerSlowestIteration: () => expect.unreachable() });
+    filter.formed(groupId(1, 0), ids(0, 1));
+    filter.membersChanged(ids(0, 1));
+    expect(filter.connectivityGroups).toBe(40);
+  });
+
+  it('lets a window that grows look back at what it had forgotten', () => {
+    let pace = 0;
+    const filter = filterOf(3, { filter: 'window', groupsPerSlowestIteration: () => pace });
+    for (let group = 0; group < 14; group += 1) filter.formed(groupId(1, group), ids(0, 1));
+    expect(filter.connectivityGroups).toBe(4);
+    pace = 10;
+    filter.formed(groupId(1, 14), ids(1, 2));
+    expect(filter.connectivityGroups).toBe(15);
+    filter.membersChanged(ids(0, 1, 2, 3));
+    expect('hold' in filter.choose(signalsOf(0, 1), 2)).toBe(true);
   });
 });
 

@@ -33,15 +33,36 @@ export interface GroupFilterOptions {
   readonly filter: FilterName;
   /** P. */
   readonly groupSize: number;
-  /** T in groups; auto: 2 (N - 1). */
+  /** T in groups; auto: by N and by the pace of groups, fixed when an epoch begins. */
   readonly connectivityGroups: number | 'auto';
+  /** Groups formed during the slowest of these workers' median iteration. */
+  readonly groupsPerSlowestIteration: (active: readonly WorkerId[]) => number;
 }
 
+/** The default T in units of N - 1: at least, at most; and its room above what the slowest worker's iteration lasts. */
+const AUTO_LEAST = 2;
+const AUTO_MOST = 16;
+const AUTO_ROOM = 1.5;
+
 /** Never below ceil((N - 1) / (P - 1)), with which P-groups can connect N workers at all. */
-function boundFor(options: GroupFilterOptions, activeCount: number): number {
-  const least = Math.ceil((activeCount - 1) / (options.groupSize - 1));
-  const wanted = options.connectivityGroups === 'auto' ? 2 * (activeCount - 1) : options.connectivityGroups;
-  return Math.max(1, least, wanted);
+function boundFor(options: GroupFilterOptions, active: readonly WorkerId[]): number {
+  const { groupSize, connectivityGroups } = options;
+  const others = active.length - 1;
+  return Math.max(
+    1,
+    Math.ceil(others / (groupSize - 1)),
+    connectivityGroups === 'auto' ? autoBound(options, active) : connectivityGroups,
+  );
+}
+
+/**
+ * With the plain 2 (N - 1) the slowest worker sets the pace: it is waited for once in so many groups, however long it takes. So T
+ * covers the groups that form while it computes.
+ */
+function autoBound({ groupsPerSlowestIteration }: GroupFilterOptions, active: readonly WorkerId[]): number {
+  const others = active.length - 1;
+  const wanted = Math.ceil(AUTO_ROOM * groupsPerSlowestIteration(active));
+  return Math.min(Math.max(AUTO_LEAST * others, wanted), AUTO_MOST * others);
 }
 
 export function createGroupFilter(options: GroupFilterOptions): GroupFilter {
@@ -63,8 +84,9 @@ export function createGroupFilter(options: GroupFilterOptions): GroupFilter {
   }
 
   function fixBound(): void {
-    bound = boundFor(options, active.length);
-    recent.setWindow(bound, bound);
+    bound = boundFor(options, active);
+    // A window that grows finds the groups that it needs.
+    recent.setWindow(bound, Math.max(bound, AUTO_MOST * active.length));
   }
 
   function beginEpoch(): void {
