@@ -36,12 +36,12 @@ async function runCompare(flags: CompareFlags): Promise<void> {
   const { compare } = await import('../launch/compare.js');
   const options = runOptionsOf(flags);
   const stream = process.stderr;
-  let label = 'compare';
-  let progress: Progress = createSilence();
-  const say = (line: string): void => {
-    if (flags.quiet !== true) stream.write(`${line}\n`);
-  };
-  const { signal, restore } = catchInterrupts(say);
+  const isQuiet = flags.quiet === true;
+  // Until the first run there is nothing to draw, only lines.
+  let progress: Progress = isQuiet
+    ? createSilence()
+    : { ...createSilence(), say: (line) => void stream.write(`compare: ${line}\n`) };
+  const { signal, restore } = catchInterrupts((line) => progress.say(line));
   let result: ComparisonResult;
   try {
     result = await compare({
@@ -50,11 +50,10 @@ async function runCompare(flags: CompareFlags): Promise<void> {
       ...(flags.repeat === undefined ? {} : { repeat: flags.repeat }),
       ...(flags.out === undefined ? {} : { out: flags.out }),
       signal,
-      onPhase: say,
+      onPhase: (phase) => progress.say(phase),
       onRun(next) {
         progress.stop();
-        label = next.label;
-        if (flags.quiet !== true) progress = createProgress({ label, totalSamples: next.totalSamples, stream });
+        progress = isQuiet ? createSilence() : createProgress({ ...next, stream });
       },
       onEvent: (event, running) => progress.onEvent(event, running),
     });

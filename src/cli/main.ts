@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `preduce` command: one file per sub-command. Exit status 0, 1 (failed), 2 (bad usage) or 130
- * (interrupted); an error is one line. What a command needs is loaded when it runs: help and workers start several times as fast
- * without the report's charts.
+ * The `preduce` command: one file per sub-command. Exit status 0, 1 (failed), 2 (bad usage) or 130 (interrupted); an error
+ * is one line. Commands load what they need when they run, so that help and workers do not wait for the report's charts.
  */
 import { Command, CommanderError } from 'commander';
 import { type ErrorCode, PreduceError } from '../base/errors.js';

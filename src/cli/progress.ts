@@ -118,6 +118,9 @@ function createBars({ label, totalSamples, stream }: ProgressOptions): Progress 
     stopOnComplete: false,
     emptyOnZero: true,
   });
+  // A second Ctrl-C ends the process on the spot; it must not leave the terminal without a cursor.
+  const giveBackCursor = (): void => bars.stop();
+  process.once('exit', giveBackCursor);
   const whole = bars.create(totalSamples ?? 1, 0, { name: label.padEnd(24), text: '' });
   const workers = new Map<number, SingleBar>();
   let drawnMs = Number.NEGATIVE_INFINITY;
@@ -159,11 +162,17 @@ function createBars({ label, totalSamples, stream }: ProgressOptions): Progress 
       draw(running);
     },
     say(line) {
-      if (stopped) stream.write(`${line}\n`);
-      else bars.log(`${line}\n`);
+      if (stopped) {
+        stream.write(`${line}\n`);
+        return;
+      }
+      bars.log(`${line}\n`);
+      // The process may end before the next redrawing.
+      bars.update();
     },
     stop() {
       stopped = true;
+      process.removeListener('exit', giveBackCursor);
       bars.stop();
     },
   };

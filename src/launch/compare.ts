@@ -17,7 +17,7 @@ export interface CompareOptions extends Omit<RunOptions, 'strategy' | 'weights' 
   /** Runs of each, with seeds `seed`, `seed + 1` …; medians are reported. Default 1. */
   readonly repeat?: number;
   readonly out?: string | null;
-  /** Called before each run. */
+  /** Called before each run, with its title. */
   readonly onRun?: (next: { readonly label: string; readonly totalSamples: number | null }) => void;
 }
 
@@ -87,8 +87,8 @@ async function runAll(first: ResolvedRun, comparison: Comparison): Promise<Compa
     for (const { label, options: own } of contenders) {
       if (isInterrupted()) break;
       const suffix = repeat === 1 ? '' : `-${round + 1}`;
-      options.onPhase?.(`${label}${repeat === 1 ? '' : ` (repeat ${round + 1} of ${repeat})`}`);
-      options.onRun?.({ label, totalSamples });
+      const title = repeat === 1 ? label : `${label} (repeat ${round + 1} of ${repeat})`;
+      options.onRun?.({ label: title, totalSamples });
       const running = train({
         ...options,
         ...own,

@@ -7,7 +7,6 @@ import { PreduceError } from '../base/errors.js';
 import { claimRunDirectory } from '../observe/run-directory.js';
 import { medianOf, type MedianSummary } from '../observe/median.js';
 import { describeEnvironment } from '../report/environment.js';
-import { renderReport } from '../report/render-report.js';
 import { reportRun } from './report-run.js';
 import { type RunResult, timeStamp } from './run-output.js';
 
@@ -64,6 +63,8 @@ export async function createComparisonOutput(options: {
         claimed.file('compare.json'),
         `${JSON.stringify({ ...facts, entries: entries.map((entry) => entry.summary) }, null, 2)}\n`,
       );
+      // Loads the charts: half a second that no run and no refusal shall wait for.
+      const { renderReport } = await import('../report/render-report.js');
       const page = renderReport({
         runs: results.map(({ result }) => reportRun(result)),
         ...facts,

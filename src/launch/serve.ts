@@ -55,7 +55,8 @@ export async function serveTraining(options: ServeOptions): Promise<RunResult> {
         process.once('exit', evaluator.kill);
         try {
           await Promise.race([running.ended, evaluatorFailure(evaluator, state)]);
-          await Promise.race([evaluator.exited, graceMs(EXIT_GRACE_MS)]);
+          // Before the start there is nothing that it has to finish.
+          if (state.isStarted()) await Promise.race([evaluator.exited, graceMs(EXIT_GRACE_MS)]);
         } finally {
           evaluator.kill();
           await evaluator.exited;
