@@ -9,6 +9,7 @@ import { defaultCoreConfig } from '../core/config.js';
 import { createController } from '../core/controller.js';
 import { LIMITS } from '../wire/limits.js';
 import type { ControllerMessage } from '../wire/messages.js';
+import { createCheckpoints } from './checkpoints.js';
 import { acceptConnection } from './connections.js';
 import type { ControlPeerHandlers } from './control-server.js';
 import { createCoreDriver } from './core-driver.js';
@@ -48,6 +49,7 @@ function createRun(given: number): { connect(): FarEnd } {
       onEvaluated: () => undefined,
       onFailed: () => undefined,
     }),
+    checkpoints: createCheckpoints({ story, save: null, layout: () => '' }),
     step: driver.step,
     onStarted: () => undefined,
     onOver: () => undefined,

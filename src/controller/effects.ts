@@ -54,6 +54,17 @@ export function carryOut(run: RunParts, effect: Effect): void {
       return story.tell({ type: 'fault', kind: 'violation', worker: effect.worker, message: effect.message });
     case 'evaluate':
       return evaluations.request(effect);
+    case 'askCheckpoint': {
+      const { checkpoint, fromK } = effect;
+      for (const life of effect.workers) sessions.send(life, { type: 'checkpoint', checkpoint, fromK });
+      return;
+    }
+    case 'checkpoint':
+      return run.checkpoints.write(effect);
+    case 'checkpointFailed': {
+      const { checkpoint, worker, reason } = effect;
+      return story.tell({ type: 'fault', kind: 'checkpoint', worker, message: `checkpoint ${checkpoint}: ${reason}` });
+    }
     case 'runEnded':
       return endRun(run, effect);
     case 'log':
@@ -117,13 +128,15 @@ function abortGroup({ sessions, story }: RunParts, { group, members, reason }: E
   story.tell({ type: 'fault', kind: 'abort', worker: null, message: `group ${group}: ${reason}` });
 }
 
+/** Closes the run when its last checkpoint is written and its final model is evaluated. */
 function endRun(run: RunParts, { reason, holders, progress }: EffectOf<'runEnded'>): void {
-  const { core, sessions, story, evaluations, onOver } = run;
+  const { core, sessions, story, evaluations, checkpoints, onOver } = run;
   const { maxGroupsToConnect, holdMs, holdsExpired } = core.view();
   const rho = core.rho();
   const timeMs = story.nowMs();
   story.tell({ type: 'runEnded', reason, holders, ...progress, rho, maxGroupsToConnect, holdMs, holdsExpired }, timeMs);
-  void evaluations.requestFinal({ progress, workers: holders, timeMs }).then(() => {
+  const evaluated = evaluations.requestFinal({ progress, workers: holders, timeMs });
+  void Promise.all([evaluated, checkpoints.written()]).then(() => {
     for (const { life } of sessions.all()) {
       if (life !== null) sessions.release(life, { type: 'close', reason: 'the run is over' });
     }

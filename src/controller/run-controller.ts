@@ -8,6 +8,7 @@ import { type Controller, createController } from '../core/controller.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { LIMITS } from '../wire/limits.js';
 import type { Address } from '../wire/messages.js';
+import { createCheckpoints, type SaveCheckpoint } from './checkpoints.js';
 import { acceptConnection, checkSilence, HEARTBEATS_PER_LIVENESS } from './connections.js';
 import { startControlServer } from './control-server.js';
 import { createCoreDriver } from './core-driver.js';
@@ -31,6 +32,10 @@ export interface ControllerOptions {
   readonly stopAtAccuracy?: number | null;
   /** The run ends this long after its start, in ms. */
   readonly durationMs?: number | null;
+  /** Makes a checkpoint of the parts that the workers have written. Without it `core.checkpoints` must be null. */
+  readonly saveCheckpoint?: SaveCheckpoint;
+  /** Where the run's clock starts, in ms: the time that a resumed run had taken before. Default 0. */
+  readonly clockStartMs?: number;
   readonly onEvent?: (event: RunEvent) => void;
 }
 
@@ -60,7 +65,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
     livenessMs: config.livenessMs,
   };
   const sessions = createSessions();
-  const story = createRunStory(options.onEvent);
+  const story = createRunStory(options.onEvent, options.clockStartMs ?? 0);
   const ended = createSignal();
   const driver = createCoreDriver(core, (effect) => carryOut(run, effect));
   let durationTimer: NodeJS.Timeout | null = null;
@@ -82,10 +87,16 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
       stopAtAccuracy: options.stopAtAccuracy ?? null,
       stop,
     }),
+    checkpoints: createCheckpoints({
+      story,
+      save: options.saveCheckpoint ?? null,
+      layout: () => sessions.shape?.fingerprint ?? '',
+    }),
     step: driver.step,
     onStarted() {
       if (options.durationMs == null) return;
-      durationTimer = setTimeout(() => stop('the time is up'), Math.min(options.durationMs, LIMITS.heartbeatMsMax));
+      const leftMs = Math.max(0, options.durationMs - story.nowMs());
+      durationTimer = setTimeout(() => stop('the time is up'), Math.min(leftMs, LIMITS.heartbeatMsMax));
     },
     onOver: ended.fire,
   };

@@ -3,6 +3,7 @@
  */
 import type { Controller } from '../core/controller.js';
 import type { UntimedEvent } from '../core/events.js';
+import type { Checkpoints } from './checkpoints.js';
 import type { Evaluations } from './evaluations.js';
 import type { RunStory } from './run-story.js';
 import type { Sessions } from './sessions.js';
@@ -25,6 +26,7 @@ export interface RunParts {
   readonly sessions: Sessions;
   readonly story: RunStory;
   readonly evaluations: Evaluations;
+  readonly checkpoints: Checkpoints;
   /** Gives core an event and has its effects carried out. */
   step(event: UntimedEvent): void;
   /** The workers were told to compute, for the first time. */

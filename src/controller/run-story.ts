@@ -10,16 +10,17 @@ export type UnstampedRunEvent = Unstamped<RunEvent>;
 
 export interface RunStory {
   readonly started: boolean;
-  /** The run's clock: 0 until `start`. */
+  /** The run's clock: stands until `start`. */
   nowMs(): number;
   start(): void;
   /** `timeMs`: where the event is of an earlier moment than now. */
   tell(event: UnstampedRunEvent, timeMs?: number): void;
 }
 
-export function createRunStory(onEvent: ((event: RunEvent) => void) | undefined): RunStory {
+/** `clockStartMs`: what the clock shows at `start`. */
+export function createRunStory(onEvent: ((event: RunEvent) => void) | undefined, clockStartMs = 0): RunStory {
   let startedAtMs: number | null = null;
-  const nowMs = (): number => (startedAtMs === null ? 0 : performance.now() - startedAtMs);
+  const nowMs = (): number => clockStartMs + (startedAtMs === null ? 0 : performance.now() - startedAtMs);
   return {
     get started() {
       return startedAtMs !== null;

@@ -34,6 +34,12 @@ export function onWorkerMessage({ story, sessions, step }: RunParts, life: Life,
       return step({ type: 'aborted', ...life, group: message.group as GroupId, reason: message.reason });
     case 'leaseRequest':
       return step({ type: 'leaseRequested', ...life, finished: message.finished as LeaseId | null });
+    case 'checkpointed': {
+      const { checkpoint, k, lease, processed, bytes, sha256 } = message;
+      return step({ type: 'checkpointed', ...life, checkpoint, part: { k, lease, processed, bytes, sha256 } });
+    }
+    case 'checkpointFailed':
+      return step({ type: 'checkpointFailed', ...life, checkpoint: message.checkpoint, reason: message.reason });
     case 'finished':
       story.tell({ type: 'workerFinished', worker });
       return step({ type: 'finished', ...life });

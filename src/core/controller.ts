@@ -7,6 +7,7 @@ import {
   checkCheckpoint,
   checkpointDeadlineMs,
   completeCheckpoint,
+  countLaterStep,
   onCheckpointed,
   onCheckpointFailed,
 } from './checkpoints.js';
@@ -115,8 +116,11 @@ function applyToMember(state: RunState, member: Member, event: WorkerEvent): str
       if (member.phase !== 'syncing') return `gave up fetching the model while ${member.phase}`;
       onTransferFailed(state, member, event.reason);
       return null;
-    case 'ready':
-      return onReady(state, member, event);
+    case 'ready': {
+      const violation = onReady(state, member, event);
+      if (violation === null) countLaterStep(state, member, event.samples);
+      return violation;
+    }
     case 'done':
     case 'aborted':
       if (member.group?.id !== event.group) {
@@ -159,15 +163,15 @@ function settle(state: RunState): void {
   onFinalGroupClosed(state);
   if (state.ended) return;
   letLeaversGo(state);
-  completeCheckpoint(state);
   checkProgress(state);
   startTransfers(state);
   startComputing(state);
-  checkCheckpoint(state);
   giveLeases(state);
   countWorkers(state);
   formStepGroups(state);
   // The drain may have let somebody go who only just joined.
   letLeaversGo(state);
+  completeCheckpoint(state);
+  checkCheckpoint(state);
   endWhenIdle(state);
 }

@@ -61,7 +61,12 @@ export type Effect =
       readonly ledger: LedgerState | null;
     }
   /** A checkpoint that will not be; the next one is asked for in its time. */
-  | { readonly type: 'checkpointFailed'; readonly checkpoint: number; readonly worker: WorkerId; readonly reason: string }
+  | {
+      readonly type: 'checkpointFailed';
+      readonly checkpoint: number;
+      readonly worker: WorkerId;
+      readonly reason: string;
+    }
   /** The final average is held by `holders` (empty: no worker was left to hold one). The last effect of a run. */
   | {
       readonly type: 'runEnded';

@@ -32,7 +32,6 @@ export function onReady(
   const { progress } = state;
   state.progress = { samples: progress.samples + samples, localSteps: progress.localSteps + 1 };
   member.counted = true;
-  countLaterStep(state, member, samples);
   enqueue(state, member, { worker: member.worker, k, finite, order: state.signalCount, sinceMs: state.nowMs });
   state.signalCount += 1;
   state.filter.heardFrom(member.worker);

@@ -96,6 +96,7 @@ function takeOut(state: RunState, member: Member): void {
   state.members.delete(member.worker);
   state.queue.remove(member.worker);
   state.ledger?.giveBack(member.worker);
+  state.collection?.pending.delete(member.worker);
   state.active = null;
 }
 
@@ -177,6 +178,7 @@ export function startComputing(state: RunState): void {
     const present = waiting.filter((member) => member.suspectSinceMs === null && !member.leaving);
     if (present.length < state.config.minWorkers) return;
     state.started = true;
+    state.checkpointedAt = { ...state.checkpointedAt, timeMs: state.nowMs };
   }
   for (const member of waiting) {
     member.counted = startsNow;

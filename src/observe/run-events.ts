@@ -86,6 +86,21 @@ export type RunEvent = { readonly timeMs: number } & (
   | { readonly type: 'workerDead'; readonly worker: WorkerId; readonly reason: string }
   /** Something went wrong and was dealt with. */
   | { readonly type: 'fault'; readonly kind: FaultKind; readonly worker: WorkerId | null; readonly message: string }
+  /** A whole checkpoint was written; progress is what it contains. */
+  | {
+      readonly type: 'checkpointed';
+      readonly checkpoint: number;
+      readonly samples: number;
+      readonly localSteps: number;
+      readonly bytes: number;
+    }
+  /** The run goes on from a checkpoint; what it had done since is not in the record any more. */
+  | {
+      readonly type: 'resumed';
+      readonly checkpoint: number;
+      readonly samples: number;
+      readonly localSteps: number;
+    }
   | { readonly type: 'stopping'; readonly reason: string }
   /** The final model is held by `holders`; the measured end of the training. */
   | {
@@ -110,4 +125,5 @@ export type FaultKind =
   | 'not-finite'
   | 'hold-expired'
   | 'refused'
-  | 'evaluation';
+  | 'evaluation'
+  | 'checkpoint';

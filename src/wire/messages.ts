@@ -93,6 +93,20 @@ const workerMessages = [
   z.object({ type: z.literal('done'), group, bytesSent: count, reduceMs: z.number().nonnegative() }),
   z.object({ type: z.literal('aborted'), group, reason: text }),
   z.object({ type: z.literal('leaseRequest'), finished: count.nullable() }),
+  /**
+   * Answer to `checkpoint`: this worker's state between two steps is kept. `lease`: the one that it has begun, `processed` of
+   * its samples are in the replica. `bytes` and `sha256` are those of what was written.
+   */
+  z.object({
+    type: z.literal('checkpointed'),
+    checkpoint: count,
+    k,
+    lease: count.nullable(),
+    processed: count,
+    bytes: count,
+    sha256: z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 hexadecimal digits'),
+  }),
+  z.object({ type: z.literal('checkpointFailed'), checkpoint: count, reason: text }),
   z.object({ type: z.literal('finished') }),
   z.object({ type: z.literal('leave') }),
   z.object({ type: z.literal('heartbeat') }),
@@ -140,6 +154,8 @@ const controllerMessages = [
   z.object({ type: z.literal('abort'), group, reason: text }),
   z.object({ type: z.literal('release'), k, progress }),
   z.object({ type: z.literal('lease'), lease, progress }),
+  /** Keep the state between two steps, the first at which k is at least `fromK`, or that of the last step. */
+  z.object({ type: z.literal('checkpoint'), checkpoint: count, fromK: k }),
   z.object({ type: z.literal('finish'), reason: text }),
   z.object({ type: z.literal('left') }),
   /** The run is over (or this life was declared dead): close. */

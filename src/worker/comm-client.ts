@@ -1,6 +1,6 @@
 /**
  * The training thread's end of the comm thread: starts it, and turns its messages into promises. One request is under
- * way at a time (a training loop is sequential); `finish`, which comes on its own, is kept as a flag.
+ * way at a time (a training loop is sequential); `finish` and `checkpoint`, which come on their own, are for observers.
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.js';
@@ -21,6 +21,9 @@ export interface CommClient {
   /** Ends the thread at once: peers and controller see lost connections. */
   terminate(): Promise<void>;
 }
+
+/** They come on their own: who wants to know observes. */
+const KEPT_AS_FLAGS: ReadonlySet<FromCommThread['type']> = new Set(['finish', 'left', 'checkpoint']);
 
 interface Waiter {
   readonly types: ReadonlySet<string>;
@@ -52,7 +55,7 @@ export function startCommClient(options: CommThreadOptions): CommClient {
       fail(errorOf(message));
     } else if (message.type === 'closed') {
       fail(new PreduceError('run-ended', `the controller ended this worker's part in the run: ${message.reason}`));
-    } else if (message.type !== 'finish' && message.type !== 'left') {
+    } else if (!KEPT_AS_FLAGS.has(message.type)) {
       unclaimed.push(message);
     }
   }

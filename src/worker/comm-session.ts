@@ -39,6 +39,7 @@ export async function startCommSession(
   let snapshot: ReplicaState | null = null;
   let running: RunningGroup | null = null;
   let heartbeat: NodeJS.Timeout | null = null;
+  let habits = { restores: false, keepsCheckpoints: false };
   let readySinceMs = 0;
   let ended = false;
   const ending = new AbortController();
@@ -67,6 +68,7 @@ export async function startCommSession(
 
   async function join(message: Extract<ToCommThread, { type: 'join' }>): Promise<void> {
     const memory = openVectorMemory(message.vectors.exchange);
+    habits = message;
     vectors = { ...memory, stateSlots: message.vectors.stateSlots };
     communicator = await createCommunicator(
       { listen: { host: control.localHost, port: 0 }, serve: () => snapshot, kernel: await memory.loadKernel() },
@@ -88,6 +90,13 @@ export async function startCommSession(
   function firstState(held: HeldVectors, fetched: boolean): Float32Array {
     if (held.stateSlots !== null) return held.stateSlots[0];
     return fetched ? held.output : held.input;
+  }
+
+  /** The state that the training thread wrote is the run's, or this worker's of before. */
+  function holdOwnState(k: number): void {
+    snapshot = { k, values: firstState(assertPresent(vectors, 'vectors'), false) };
+    post({ type: 'synced', k, fetched: false });
+    control.send({ type: 'synced', k });
   }
 
   async function fetchReplica(donor: Peer): Promise<void> {
@@ -178,9 +187,8 @@ export async function startCommSession(
         post({ type: 'joined', worker: message.worker, incarnation: message.incarnation });
         return;
       case 'seed':
-        snapshot = { k: 0, values: firstState(assertPresent(vectors, 'vectors'), false) };
-        post({ type: 'synced', k: 0, fetched: false });
-        control.send({ type: 'synced', k: 0 });
+        if (habits.restores) post({ type: 'restore' });
+        else holdOwnState(0);
         return;
       case 'transfer':
         fetchReplica(message.donor).catch(end);
@@ -202,6 +210,12 @@ export async function startCommSession(
         post({ type: 'left' });
         end(null, 'left the run');
         return;
+      case 'checkpoint': {
+        const { checkpoint } = message;
+        if (habits.keepsCheckpoints) post(message);
+        else control.send({ type: 'checkpointFailed', checkpoint, reason: 'this worker keeps none of its state' });
+        return;
+      }
       case 'start':
       case 'lease':
       case 'finish':
@@ -249,6 +263,12 @@ export async function startCommSession(
         control.send({ type: 'finished' });
         return;
       }
+      case 'restored':
+        return holdOwnState(message.k);
+      case 'checkpointed':
+      case 'checkpointFailed':
+        control.send(message);
+        return;
       case 'leaseRequest':
         control.send({ type: 'leaseRequest', finished: message.finished });
         return;

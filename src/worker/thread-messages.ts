@@ -11,7 +11,7 @@ import type { ErrorCode } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
 import type { SharedMemory } from '../collective/kernel/vector-memory.js';
 import type { Lease, Progress } from '../core/group.js';
-import type { Layout } from '../wire/messages.js';
+import type { Layout, WorkerMessage } from '../wire/messages.js';
 
 export interface CommThreadOptions {
   /** ws:// or wss:// address of the controller. */
@@ -41,6 +41,9 @@ export interface StepReport {
   readonly overrun: boolean;
 }
 
+/** What became of a checkpoint that was asked for, as the controller is told. */
+export type CheckpointAnswer = Extract<WorkerMessage, { type: 'checkpointed' | 'checkpointFailed' }>;
+
 export type ToCommThread =
   | {
       readonly type: 'join';
@@ -49,7 +52,13 @@ export type ToCommThread =
       readonly stateLength: number;
       readonly worker: number | null;
       readonly vectors: SharedVectors;
+      /** Whether it brings a state of its own where it is told `seed`. */
+      readonly restores: boolean;
+      /** Whether it answers `checkpoint`. */
+      readonly keepsCheckpoints: boolean;
     }
+  /** The restored state lies where the initial one would, and its iteration number is k. */
+  | { readonly type: 'restored'; readonly k: number }
   /** `input` (and `stateSlots[slot]`) hold this worker's vectors after its k-th step. */
   | {
       readonly type: 'ready';
@@ -61,6 +70,7 @@ export type ToCommThread =
   | { readonly type: 'leaseRequest'; readonly finished: number | null }
   /** `input` holds the replica for the final average. */
   | { readonly type: 'finished'; readonly k: number; readonly slot: 0 | 1 }
+  | CheckpointAnswer
   | { readonly type: 'leave' }
   | { readonly type: 'log'; readonly values: Readonly<Record<string, number>> };
 
@@ -69,7 +79,10 @@ export type FromCommThread =
   | { readonly type: 'joined'; readonly worker: number; readonly incarnation: number }
   /** This worker holds the run's model. `fetched`: it came from a donor and lies in `output` (or in slot 0). */
   | { readonly type: 'synced'; readonly k: number; readonly fetched: boolean }
+  /** `seed`, to a worker that restores: it answers `restored`. */
+  | { readonly type: 'restore' }
   | { readonly type: 'start' }
+  | { readonly type: 'checkpoint'; readonly checkpoint: number; readonly fromK: number }
   /** `output` holds the group's average; continue from k. */
   | {
       readonly type: 'averaged';

@@ -9,7 +9,7 @@ import { layoutLength } from '../wire/layout.js';
 import type { Layout } from '../wire/messages.js';
 import { checkLogged } from './check-logged.js';
 import { type CommClient, startCommClient } from './comm-client.js';
-import type { SharedVectors, StepReport } from './thread-messages.js';
+import type { CheckpointAnswer, SharedVectors, StepReport } from './thread-messages.js';
 
 export interface ConnectOptions {
   /** ws:// or wss:// address of the controller. */
@@ -31,6 +31,17 @@ export interface JoinOptions {
   readonly writeState: (into: Float32Array) => void;
   /** Called instead when the state came from a donor. */
   readonly readState: (from: Float32Array, k: number) => void;
+  /** In a run that is resumed: makes this worker's state that of the checkpoint, and gives its k. `writeState` follows. */
+  readonly restore?: (worker: number) => Promise<number>;
+  /** Whether this worker answers the checkpoints that are asked for; if not, that is said for it. Default false. */
+  readonly keepsCheckpoints?: boolean;
+}
+
+/** A checkpoint that the controller waits for. */
+export interface CheckpointRequest {
+  readonly checkpoint: number;
+  /** It is of a moment between two steps at which k is at least this, or of the last one. */
+  readonly fromK: number;
 }
 
 /** How an exchange ended. */
@@ -68,8 +79,15 @@ export interface WorkerRun {
   readonly progress: Progress;
   /** READY, then the group's collective. Throws `run-ended`, `connection-lost`. */
   exchange(step: ExchangeInput): Promise<ExchangeOutcome>;
-  /** The next stretch of the epoch's permutation, `finished` being complete; null when there is no more work. */
-  lease(finished: Lease | null): Promise<Lease | null>;
+  /**
+   * The next stretch of the epoch's permutation, `finished` being complete; null when there is no more work. `atRest` is
+   * called when a checkpoint is asked for while there is none; it must answer.
+   */
+  lease(finished: Lease | null, atRest?: () => Promise<void>): Promise<Lease | null>;
+  /** The newest checkpoint that was asked for and not answered; null: none. */
+  readonly checkpointRequest: CheckpointRequest | null;
+  /** To be called between two steps: says that the state of this moment is kept, or why it is not. */
+  answerCheckpoint(answer: CheckpointAnswer): void;
   /** Throws `bad-option` for names that are too long and values that are no numbers. */
   log(values: Readonly<Record<string, number>>): void;
   /** Leaves without the final average. */
@@ -122,7 +140,9 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
   options.writeState(vectors.stateSlots === null ? memory.input : vectors.stateSlots[0]);
 
   let done = false;
+  let request: CheckpointRequest | null = null;
   client.observe((message) => {
+    if (message.type === 'checkpoint') request = message;
     if (message.type === 'finish' || message.type === 'closed' || message.type === 'failed') done = true;
   });
   client.send({
@@ -132,14 +152,31 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
     stateLength: stateLength ?? exchangeLength,
     worker: options.worker ?? null,
     vectors,
+    restores: options.restore !== undefined,
+    keepsCheckpoints: options.keepsCheckpoints ?? false,
   });
   const { worker } = await client.next('joined');
-  const synced = await client.next('synced');
+  let synced = await client.next('synced', 'restore');
+  if (synced.type === 'restore') {
+    const { restore } = options;
+    assert(restore !== undefined, 'asked to restore a state that nobody said is there');
+    const k = await restore(worker);
+    options.writeState(vectors.stateSlots === null ? memory.input : vectors.stateSlots[0]);
+    client.send({ type: 'restored', k });
+    synced = await client.next('synced');
+  }
   if (synced.fetched) {
     options.readState(vectors.stateSlots === null ? memory.output : vectors.stateSlots[0], synced.k);
   }
   await client.next('start');
-  return createWorkerRun(client, { worker, initialK: synced.k, memory, vectors, isDone: () => done });
+  return createWorkerRun(client, {
+    worker,
+    initialK: synced.k,
+    memory,
+    vectors,
+    isDone: () => done,
+    lastRequest: () => request,
+  });
 }
 
 interface JoinedWorker {
@@ -148,13 +185,21 @@ interface JoinedWorker {
   readonly memory: VectorMemory;
   readonly vectors: SharedVectors;
   isDone(): boolean;
+  /** The newest checkpoint that was asked for, if any. */
+  lastRequest(): CheckpointRequest | null;
 }
 
 function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
   const { input, output } = joined.memory;
   const { stateSlots } = joined.vectors;
   let announcedSlot: 0 | 1 = 0;
+  let answered = 0;
   let progress: Progress = { samples: 0, localSteps: 0 };
+
+  function checkpointRequest(): CheckpointRequest | null {
+    const request = joined.lastRequest();
+    return request !== null && request.checkpoint > answered ? request : null;
+  }
 
   /** The slot that the comm thread does not serve from, filled. */
   function fillSlot(writeState: ((into: Float32Array) => void) | undefined): 0 | 1 {
@@ -194,13 +239,26 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
       client.send({ type: 'ready', k: step.k, finite: step.finite, slot, report: step.report });
       return outcome();
     },
-    async lease(finished) {
+    async lease(finished, atRest) {
       client.send({ type: 'leaseRequest', finished: finished?.id ?? null });
-      if (joined.isDone()) return null;
-      const answer = await client.next('lease', 'finish');
-      if (answer.type === 'finish') return null;
-      progress = answer.progress;
-      return answer.lease;
+      while (!joined.isDone()) {
+        if (atRest !== undefined && checkpointRequest() !== null) {
+          await atRest();
+          continue;
+        }
+        const answer = await client.next('lease', 'finish', 'checkpoint');
+        if (answer.type !== 'lease') continue;
+        progress = answer.progress;
+        return answer.lease;
+      }
+      return null;
+    },
+    get checkpointRequest() {
+      return checkpointRequest();
+    },
+    answerCheckpoint(answer) {
+      answered = Math.max(answered, answer.checkpoint);
+      client.send(answer);
     },
     log(values) {
       checkLogged(values);
