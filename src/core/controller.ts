@@ -23,6 +23,7 @@ import {
   onLeaseRequested,
 } from './ending.js';
 import type { ControllerEvent, WorkerEvent } from './events.js';
+import { guardFinite } from './finite-guard.js';
 import { closeGroups, formStepGroups, holdDeadlineMs, onAborted, onDone, onReady } from './groups.js';
 import type { Member } from './member.js';
 import {
@@ -167,6 +168,7 @@ function settle(state: RunState): void {
   startTransfers(state);
   startComputing(state);
   giveLeases(state);
+  if (guardFinite(state)) giveLeases(state);
   countWorkers(state);
   formStepGroups(state);
   // The drain may have let somebody go who only just joined.

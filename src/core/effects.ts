@@ -67,7 +67,7 @@ export type Effect =
       readonly worker: WorkerId;
       readonly reason: string;
     }
-  /** The final average is held by `holders` (empty: no worker was left to hold one). The last effect of a run. */
+  /** The final average is held by `holders` (empty: no worker was left to hold one, or no replica is finite). The last effect of a run. */
   | {
       readonly type: 'runEnded';
       readonly reason: string;

@@ -6,7 +6,7 @@ import { askCheckpoint, keepLaterLease } from './checkpoints.js';
 import { formGroup } from './groups.js';
 import { isSynced, type Member } from './member.js';
 import { letLeaversGo, lifeOf } from './membership.js';
-import { enter, type RunState } from './run-state.js';
+import { enter, NOTHING_FINITE, type RunState } from './run-state.js';
 
 /** Gives what is wrong with the request, where it breaks the protocol. */
 export function onLeaseRequested(state: RunState, member: Member, finished: LeaseId | null): string | null {
@@ -62,9 +62,9 @@ export function checkProgress(state: RunState): void {
   const mark = evaluateEverySamples === null ? 0 : Math.floor(samples / evaluateEverySamples);
   if (mark > state.evaluationMark) {
     state.evaluationMark = mark;
-    const workers = [...state.members.values()]
-      .filter((member) => isSynced(member) && member.suspectSinceMs === null)
-      .map((member) => member.worker);
+    const holders = [...state.members.values()].filter((member) => isSynced(member) && member.suspectSinceMs === null);
+    const finite = holders.filter((member) => member.finite);
+    const workers = (finite.length > 0 ? finite : holders).map((member) => member.worker);
     state.effects.push({ type: 'evaluate', mark, progress: state.progress, workers });
   }
   if (maxLocalSteps !== null && localSteps >= maxLocalSteps) beginFinish(state, `${localSteps} local steps were taken`);
@@ -81,8 +81,16 @@ export function endWhenIdle(state: RunState): void {
     beginFinish(state, 'every worker has finished');
     letLeaversGo(state);
   }
+  if (!synced.some((member) => member.finite)) return endWithoutModel(state);
   const candidates = synced.map((member) => ({ member, k: member.k, finite: member.finite }));
   formGroup(state, 'final', candidates, { rule: { rule: 'constant' }, weighting: 'equal' });
+}
+
+/** An average that is not finite is no model: nobody is said to hold one. */
+function endWithoutModel(state: RunState): void {
+  const reason = state.finishReason ?? '';
+  if (!reason.startsWith(NOTHING_FINITE)) state.finishReason = `${reason}, but ${NOTHING_FINITE}`;
+  end(state, []);
 }
 
 /** The final average is held by all of the group, or has to be made again among the survivors. */

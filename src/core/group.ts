@@ -22,6 +22,8 @@ export interface Group {
   readonly members: readonly GroupMember[];
   /** k of the freshest member; every member continues from it. */
   readonly kMax: number;
+  /** Whether some member's vector was finite, and so the average is. */
+  readonly finite: boolean;
 }
 
 /** Global progress, which learning-rate schedules are functions of. */

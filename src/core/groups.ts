@@ -14,6 +14,10 @@ import { type GroupWeighting, groupWeights } from './weights.js';
 const HOLD_LEAST_MS = 1000;
 const HOLD_ITERATIONS = 10;
 
+function exchangesGradients(state: RunState): boolean {
+  return state.strategy.replica.exchanges === 'gradient';
+}
+
 /** Takes a worker's signal. Gives what is wrong with it, where it breaks the protocol. */
 export function onReady(
   state: RunState,
@@ -28,7 +32,7 @@ export function onReady(
   member.localSteps += 1;
   member.samples += samples;
   member.samplesSinceGroup += samples;
-  member.finite = finite;
+  member.finite = finite || exchangesGradients(state);
   const { progress } = state;
   state.progress = { samples: progress.samples + samples, localSteps: progress.localSteps + 1 };
   member.counted = true;
@@ -40,11 +44,11 @@ export function onReady(
 
 /** The worker holds the group's average. */
 export function onDone(state: RunState, member: Member): void {
-  const { kMax, kind } = takeReported(state, member, 'committed');
+  const { kMax, kind, finite } = takeReported(state, member, 'committed');
   member.k = kMax;
   member.signal = null;
   member.samplesSinceGroup = 0;
-  member.finite = true;
+  member.finite = finite || exchangesGradients(state);
   enter(state, member, kind === 'final' ? 'finished' : 'computing');
 }
 
@@ -107,6 +111,7 @@ export function closeGroups(state: RunState): void {
       if (member?.incarnation === incarnation) member.openGroup = null;
     }
     const held = group.members.map(({ worker }) => worker).filter((worker) => committed.has(worker));
+    if (!aborted && exchangesGradients(state)) state.roundsNotFinite = group.finite ? 0 : state.roundsNotFinite + 1;
     state.effects.push({ type: 'groupClosed', group, committed: held, aborted });
   }
 }
@@ -136,6 +141,7 @@ export function formGroup(
       weight: assertPresent(weights[i], 'a weight per member'),
     })),
     kMax: Math.max(...candidates.map(({ k }) => k)),
+    finite: candidates.some(({ finite }) => finite),
   };
   state.groupCount += 1;
   const workers = candidates.map(({ member }) => member.worker);
@@ -169,8 +175,31 @@ export function formStepGroups(state: RunState): void {
   }
 }
 
-/** While the run drains nobody waits for others, except in rounds, which are all there or not at all. */
+/**
+ * A group of replicas needs a finite one: the others have nothing to average, and take its values. Where the choice has none the
+ * oldest finite signal is of it.
+ */
 function decide(state: RunState, signals: readonly Signal[]): GroupDecision {
+  if (exchangesGradients(state)) return decideInOrder(state, signals);
+  const [first] = signals;
+  if (first !== undefined && !signals.some(({ finite }) => finite)) {
+    if (state.finishReason !== null) return { alone: first };
+    return { wait: 'waiting for a worker whose values are finite', held: false };
+  }
+  const decision = decideInOrder(state, signals);
+  if (!('group' in decision) || decision.group.some(({ finite }) => finite)) return decision;
+  const sound = decideInOrder(state, finiteFirst(signals));
+  return 'group' in sound ? { group: sound.group.toSorted((a, b) => a.order - b.order) } : sound;
+}
+
+/** The oldest finite signal before the others. */
+function finiteFirst(signals: readonly Signal[]): readonly Signal[] {
+  const sound = signals.find(({ finite }) => finite);
+  return sound === undefined ? signals : [sound, ...signals.filter((signal) => signal !== sound)];
+}
+
+/** While the run drains nobody waits for others, except in rounds, which are all there or not at all. */
+function decideInOrder(state: RunState, signals: readonly Signal[]): GroupDecision {
   const { config, strategy, filter } = state;
   const [first] = signals;
   if (state.finishReason !== null && !strategy.synchronous) {
@@ -232,7 +261,8 @@ function expireHold(state: RunState, signals: readonly Signal[]): void {
   const size = Math.min(state.config.groupSize, activeWorkers(state).length);
   const message = `a hold for connectivity lasted ${holdTimeoutMs(state)} ms: grouping without the missing workers`;
   state.effects.push({ type: 'log', level: 'warn', message });
-  formStepGroup(state, signals.slice(0, size));
+  const first = signals.slice(0, size);
+  formStepGroup(state, first.some(({ finite }) => finite) ? first : finiteFirst(signals).slice(0, size));
 }
 
 function holdTimeoutMs(state: RunState): number {

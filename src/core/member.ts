@@ -22,7 +22,7 @@ export interface Member {
   samples: number;
   /** Samples of its steps since its last group: what its vector brings to the next one. */
   samplesSinceGroup: number;
-  /** Whether its replica is finite, as of its last READY or average. */
+  /** Whether its replica is finite, as of its last READY or average. A gradient that is not leaves the replica as it was. */
   finite: boolean;
   /** Counts as active: from the start of the run, or from a joiner's first READY. */
   counted: boolean;

@@ -157,7 +157,9 @@ function mayTransfer(state: RunState): boolean {
 /** The least busy of those whose model is fresh enough (algorithms.md 3.3), one that has not failed this joiner first. */
 function chooseDonor(state: RunState, joiner: Member): Member | null {
   const members = [...state.members.values()];
-  const able = members.filter((member) => isSynced(member) && member.suspectSinceMs === null && !member.leaving);
+  const able = members.filter(
+    (member) => isSynced(member) && member.finite && member.suspectSinceMs === null && !member.leaving,
+  );
   const kMax = Math.max(...able.map((member) => member.k));
   // A synchronous joiner must be of the others' round: who has finished may be of an earlier one.
   const lag = state.strategy.synchronous ? 0 : able.length;

@@ -41,6 +41,9 @@ export interface Hold {
   readonly sinceMs: number;
 }
 
+/** Why a run has no model to hand over, as its reason to end says. */
+export const NOTHING_FINITE = 'no live replica is finite';
+
 export interface RunState {
   readonly config: CoreConfig;
   readonly strategy: Strategy;
@@ -62,6 +65,8 @@ export interface RunState {
   progress: Progress;
   signalCount: number;
   groupCount: number;
+  /** Rounds of gradients closed in a row of which none was finite. */
+  roundsNotFinite: number;
   hold: Hold | null;
   holdMs: number;
   holdsExpired: number;
@@ -103,6 +108,7 @@ export function createRunState(config: CoreConfig): RunState {
     progress,
     signalCount: 0,
     groupCount: 0,
+    roundsNotFinite: 0,
     hold: null,
     holdMs: 0,
     holdsExpired: 0,

@@ -25,6 +25,8 @@ export interface Tally {
   fenced: number;
   joinersStarted: number;
   windows: number;
+  /** Runs that ended because no replica was finite. */
+  endsNotFinite: number;
 }
 
 export interface Accounting {
@@ -41,7 +43,10 @@ interface LifeRecord {
   synced: boolean;
   finishing: boolean;
   suspect: boolean;
+  /** Its last READY was finite. */
   finite: boolean;
+  /** So is its replica: a gradient that is not leaves it as it was. */
+  sound: boolean;
   leaving: boolean;
   /** Its READY that no group has taken for good yet: its k, and its place among all. */
   ready: { readonly k: number; readonly order: number } | null;
@@ -74,7 +79,9 @@ export function createAccounting(scenario: Scenario): Accounting {
     fenced: 0,
     joinersStarted: 0,
     windows: 0,
+    endsNotFinite: 0,
   };
+  const averagesReplicas = scenario.strategy === 'partial-reduce';
   let readies = 0;
   let ended = false;
   let mark = 0;
@@ -97,6 +104,7 @@ export function createAccounting(scenario: Scenario): Accounting {
       life.ready = { k: event.k, order: readies };
       readies += 1;
       life.finite = event.finite;
+      if (averagesReplicas) life.sound = event.finite;
       localSteps += 1;
       samples += event.samples;
     }
@@ -116,7 +124,8 @@ export function createAccounting(scenario: Scenario): Accounting {
       if (event.type === 'aborted') return;
       record?.done.add(event.worker);
       life.ready = null;
-      life.finite = true;
+      // Its group is open, or was closed without it: every group of replicas has a sound member.
+      life.sound = true;
     }
   }
 
@@ -136,6 +145,13 @@ export function createAccounting(scenario: Scenario): Accounting {
   function checkWaiting(view: RunView): void {
     const count = waiting().length;
     if (scenario.strategy === 'all-reduce' || count < scenario.groupSize) return;
+    if (waiting().every((worker) => lives.get(worker)?.sound === false)) {
+      const mayCome = [...lives.values()].some(({ sound, synced, unreported }) => {
+        return sound || unreported !== null || !synced;
+      });
+      assert(mayCome && view.finishReason === null, `${count} workers wait for a finite one, and none can come`);
+      return;
+    }
     const isHeld = scenario.filter !== 'none' && view.finishReason === null;
     const reasons = view.workers.map(({ waitReason }) => waitReason ?? '');
     assert(isHeld && reasons.some((reason) => reason.startsWith('held')), `${count} workers are ready, and wait`);
@@ -152,7 +168,10 @@ export function createAccounting(scenario: Scenario): Accounting {
       assert(members.length >= 2, `group ${group.id} has ${members.length} members`);
       const isSmall = members.length <= scenario.groupSize || scenario.strategy === 'all-reduce';
       const [oldest] = waiting();
-      assert(members[0]?.worker === oldest, `group ${group.id} passes over worker ${oldest}, who waits longest`);
+      const isOldest = members[0]?.worker === oldest || (oldest !== undefined && lives.get(oldest)?.sound === false);
+      assert(isOldest, `group ${group.id} passes over worker ${oldest}, who waits longest`);
+      const isSound = members.some(({ worker }) => lives.get(worker)?.sound);
+      assert(isSound, `group ${group.id} has no finite member`);
       assert(isSmall, `group ${group.id} has ${members.length} members, more than P`);
     } else {
       assert(open.size === 0, `the final group is formed while ${open.size} groups are open`);
@@ -192,10 +211,14 @@ export function createAccounting(scenario: Scenario): Accounting {
     assert(rounds.size === 1, `group ${id} has members of the rounds ${[...rounds].join()}`);
   }
 
-  function checkWeights({ id, members }: Group): void {
+  function checkWeights({ id, members, kind, finite: isFinite }: Group): void {
     const sum = members.reduce((total, { weight }) => total + weight, 0);
     assert(Math.abs(sum - 1) <= 1e-12, `group ${id}: weights sum to ${sum}`);
-    const finite = members.filter(({ worker }) => lives.get(worker)?.finite === true);
+    const finite = members.filter(({ worker }) => {
+      const life = lives.get(worker);
+      return kind === 'step' ? life?.finite === true : life?.sound === true;
+    });
+    assert(isFinite === finite.length > 0, `group ${id} is said to be ${isFinite ? '' : 'not '}finite`);
     for (const { worker, weight } of members) {
       assert(weight >= 0, `group ${id}: weight ${weight}`);
       const counts = finite.length === 0 || finite.some((member) => member.worker === worker);
@@ -245,6 +268,7 @@ export function createAccounting(scenario: Scenario): Accounting {
       finishing: false,
       suspect: false,
       finite: true,
+      sound: true,
       leaving: false,
       ready: null,
       unreported: null,
@@ -259,9 +283,21 @@ export function createAccounting(scenario: Scenario): Accounting {
     tally.aborts += 1;
   }
 
+  function checkEvaluated(workers: readonly WorkerId[]): void {
+    const unsound = workers.filter((worker) => lives.get(worker)?.sound === false);
+    assert(unsound.length === 0 || unsound.length === workers.length, `an evaluation of worker ${unsound.join()}`);
+  }
+
   function runEnded(effect: Extract<Effect, { type: 'runEnded' }>): void {
     ended = true;
-    const living = [...lives.entries()].filter(([, life]) => life.synced).map(([worker]) => worker);
+    const synced = [...lives.entries()].filter(([, life]) => life.synced);
+    const isSound = synced.length === 0 || synced.some(([, { sound }]) => sound);
+    assert(
+      isSound || effect.reason.includes('no live replica is finite'),
+      `no model, but the reason is ${effect.reason}`,
+    );
+    if (!isSound) tally.endsNotFinite += 1;
+    const living = isSound ? synced.map(([worker]) => worker) : [];
     const same = living.length === effect.holders.length && living.every((worker) => effect.holders.includes(worker));
     assert(same, `the run ends with holders ${effect.holders.join()}, but ${living.join()} are alive`);
     assert(effect.progress.samples === samples && effect.progress.localSteps === localSteps, 'progress is lost');
@@ -274,7 +310,7 @@ export function createAccounting(scenario: Scenario): Accounting {
       case 'admit':
         return admitted(effect);
       case 'transfer':
-        lifeOf(effect.donor);
+        assert(lifeOf(effect.donor).sound, `worker ${effect.donor.worker} hands over what is not finite`);
         lifeOf(effect.joiner);
         return;
       case 'start': {
@@ -297,6 +333,7 @@ export function createAccounting(scenario: Scenario): Accounting {
           life.ready?.k === effect.k,
           `worker ${effect.worker} is released with k ${effect.k}, not ${life.ready?.k}`,
         );
+        assert(life.sound || life.finishing, `worker ${effect.worker} is released, but not finite`);
         life.ready = null;
         tally.releases += 1;
         return;
@@ -323,6 +360,7 @@ export function createAccounting(scenario: Scenario): Accounting {
       case 'evaluate':
         assert(effect.mark > mark, `evaluation mark ${effect.mark} after ${mark}`);
         ({ mark } = effect);
+        checkEvaluated(effect.workers);
         return;
       case 'runEnded':
         return runEnded(effect);

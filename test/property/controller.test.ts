@@ -36,6 +36,11 @@ describe('a fleet of honest workers', () => {
     expect(windows).toBeGreaterThan(1000);
   });
 
+  it('never averages where nobody is finite, and ends where nobody can be', () => {
+    const calm = { strategy: 'partial-reduce', horizonMs: 1000, workers: 4, minWorkers: 2 } as const;
+    expect(play(60, { ...calm, notFiniteRate: 0.5 }).endsNotFinite).toBeGreaterThan(10);
+  });
+
   it('keeps all-reduce at one round for all, joiners too, while nothing fails', () => {
     const calm = { strategy: 'all-reduce', ledger: null, deaths: 0, stalls: 0, giveUpRate: 0 } as const;
     expect(play(60, { ...calm, workers: 4, minWorkers: 3, joins: 4 }).joinersStarted).toBeGreaterThan(10);

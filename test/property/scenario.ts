@@ -109,7 +109,10 @@ export function scenarios(fixed: Partial<Scenario> = {}): Arbitrary<Scenario> {
     stalls: count(6),
     giveUpRate: rate(0.15),
     transferFailureRate: rate(0.6),
-    notFiniteRate: rate(0.1),
+    notFiniteRate: oneof(
+      { weight: 4, arbitrary: rate(0.1) },
+      { weight: 1, arbitrary: double({ min: 0.3, max: 1, noNaN: true }) },
+    ),
   }).map((scenario): Scenario => bounded({ ...scenario, ...fixed }));
 }
 
