@@ -138,7 +138,7 @@ function endRun(run: RunParts, { reason, holders, progress }: EffectOf<'runEnded
   const evaluated = evaluations.requestFinal({ progress, workers: holders, timeMs });
   void Promise.all([evaluated, checkpoints.written()]).then(() => {
     for (const { life } of sessions.all()) {
-      if (life !== null) sessions.release(life, { type: 'close', reason: 'the run is over' });
+      if (life !== null) sessions.release(life, { type: 'close', reason: `the run is over: ${reason}` });
     }
     evaluations.close();
     onOver();

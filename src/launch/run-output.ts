@@ -93,6 +93,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
   const reportFile = record.file('report.html');
   let started = false;
   let holders = 0;
+  let endReason = '';
   let steps = 0;
   let overruns = 0;
 
@@ -101,7 +102,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     if (holders === 0) {
       throw new PreduceError(
         'worker-failed',
-        `expected workers to hold the final model, but none was left: see ${record.file('log.txt')}`,
+        `expected workers to hold the final model, but the run ended without: ${endReason}; see ${record.file('log.txt')}`,
       );
     }
     const result: RunResult = {
@@ -154,7 +155,10 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
         steps += 1;
         if (event.overrun) overruns += 1;
       }
-      if (event.type === 'runEnded') holders = event.holders.length;
+      if (event.type === 'runEnded') {
+        holders = event.holders.length;
+        endReason = event.reason;
+      }
       if (event.type === 'fault' && event.kind === 'evaluation') logLine('evaluator', event.message);
     },
     logLine,
