@@ -9,7 +9,10 @@ export interface Part {
   readonly end: number;
 }
 
-/** Whether a part travels as one member's own values or as the finished sum. */
+/** Which of the plans it is; the group message says it. */
+export type PlanName = 'direct' | 'ring';
+
+/** Whether a part travels on its way to the finished sum, or as that. */
 export type Phase = 'reduce' | 'gather';
 
 /** A part on its way from or to the member at rank `peer`. A transfer of 0 bytes puts nothing on the wire. */
@@ -19,28 +22,34 @@ export interface Transfer {
   readonly peer: number;
   /** Index in the plan's `parts`. */
   readonly part: number;
+  /** Members in it: of one the values are as they are, of several they are a weighted sum. */
+  readonly terms: number;
   readonly bytes: number;
 }
 
-/** The weighted sum of a part over all members. */
+/** The weighted sum of a part, over all members or those before this one. */
 export interface Reduce {
   readonly kind: 'reduce';
   readonly part: number;
-  /** Bytes read of each member's values, and written. */
+  /** Ranks that the summands come from, in the order of the sum; the own rank stands for the own values. */
+  readonly sources: readonly number[];
+  /** Members in the sum; with all of them it is the result. */
+  readonly terms: number;
+  /** Bytes read of each source, and written. */
   readonly bytes: number;
 }
 
 export type Step = Transfer | Reduce;
 
-/** The steps of one round may run at the same time. */
+/** The steps of one round may run at the same time, a reduce before the transfers. */
 export type Round = readonly Step[];
 
 /**
- * One member's part in a collective. A reduce starts when the receives of the rounds before it are complete; the sends of
- * a round start when its reduces, and those before it, are done.
+ * One member's part in a collective. Each step uses what the steps before it left; the executor does so value by value, so
+ * that rounds overlap: a segment is summed and passed on as soon as it is there.
  */
 export interface Plan {
-  readonly name: string;
+  readonly name: PlanName;
   readonly rank: number;
   /** Members. */
   readonly count: number;
