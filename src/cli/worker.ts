@@ -15,6 +15,7 @@ interface WorkerFlags {
   readonly tokenFile?: string;
   readonly data?: string;
   readonly worker?: number;
+  readonly checkpointDir?: string;
 }
 
 export function addWorkerCommand(program: Command): void {
@@ -29,6 +30,11 @@ export function addWorkerCommand(program: Command): void {
     .option('--token-file <file>', "file that holds the run's token", path('--token-file'))
     .option('--data <dir>', 'where the data lies on this machine (default: as the run says)', path('--data'))
     .option('--worker <number>', 'number to ask for (default: the next free one)', workerNumber('--worker'))
+    .option(
+      '--checkpoint-dir <dir>',
+      "the run's checkpoints, where this worker keeps its part of them (default: it keeps none)",
+      path('--checkpoint-dir'),
+    )
     .addHelpText(
       'after',
       `
@@ -55,7 +61,15 @@ async function runWorker(flags: WorkerFlags): Promise<void> {
     const workload = findWorkload(config.workload);
     const { train } = await workload.loadData(flags.data ?? config.dataDirectory);
     const model = await workload.createModel({ seed: config.seed, threads: config.threads });
-    await trainWorker({ connected, config, model, train, worker: flags.worker ?? null, leave: leave.signal });
+    await trainWorker({
+      connected,
+      config,
+      model,
+      train,
+      worker: flags.worker ?? null,
+      checkpointDirectory: flags.checkpointDir ?? null,
+      leave: leave.signal,
+    });
     await model.release();
   } finally {
     await connected.terminate();

@@ -28,6 +28,8 @@ const trainingConfigSchema = z.object({
   /** `--slow` specifications, and the reference time of an iteration that they multiply (ms); null: run at full speed. */
   slow: z.array(z.string()),
   referenceMs: z.number().positive().nullable(),
+  /** Number of the checkpoint that the run goes on from; left out: a run from the beginning. */
+  resumeFrom: z.number().int().positive().optional(),
 });
 
 export type TrainingConfig = z.infer<typeof trainingConfigSchema>;

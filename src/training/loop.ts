@@ -2,16 +2,18 @@
  * A worker's training loop (algorithms.md 2): lease, batch, gradient, the emulated device's time, exchange.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PreduceError } from '../base/errors.js';
 import { isFiniteVector } from '../base/finite.js';
 import { strategies } from '../core/strategies/strategies.js';
 import { createBatchSource } from '../data/batch-source.js';
 import type { Dataset } from '../data/dataset.js';
 import type { Model } from '../engine/model.js';
-import type { ConnectedWorker, WorkerRun } from '../worker/worker-run.js';
+import type { ConnectedWorker, JoinOptions, WorkerRun } from '../worker/worker-run.js';
 import { batchSeed } from './batch-seed.js';
+import { createCheckpointWriter, NO_LEASE, takeUpReplica } from './checkpoint-worker.js';
 import type { TrainingConfig } from './config.js';
 import { createOptimizer } from './create-optimizer.js';
-import { createReplicaRule, type Replica } from './replica-rule.js';
+import { createReplicaRule, type Replica, type ReplicaRule } from './replica-rule.js';
 import { createSchedule } from './schedule.js';
 import { createDeviceClock, type DeviceClock, parseSlowDown } from './slow-down.js';
 
@@ -22,13 +24,15 @@ export interface TrainWorkerOptions {
   readonly train: Dataset;
   /** Number to ask for; null: the next free one. */
   readonly worker: number | null;
+  /** Where this worker keeps its parts of checkpoints; null (default): it keeps none. */
+  readonly checkpointDirectory?: string | null;
   /** Fires when this worker shall leave (SIGTERM): after its current exchange. */
   readonly leave: AbortSignal;
 }
 
 /**
  * Joins the run and trains until it ends; the model then holds the final average. Resolves when the controller has let
- * this worker go.
+ * this worker go. Throws `bad-config` where the run goes on from a checkpoint and this worker has no directory of them.
  */
 export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
   const { connected, config, model } = options;
@@ -38,6 +42,7 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
     exchanges: strategies[config.strategy].replica.exchanges,
     averageOptimizer: config.averageOptimizer,
   });
+  const directory = options.checkpointDirectory ?? null;
   const run = await connected.join({
     layout: [...model.layout, ...model.auxiliaryLayout],
     exchangeLength: rule.exchangeLength,
@@ -45,18 +50,26 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
     worker: options.worker,
     writeState: rule.writeState,
     readState: rule.readState,
+    keepsCheckpoints: directory !== null,
+    ...restoring(options, replica, rule),
   });
+  const checkpoints = createCheckpointWriter({ run, replica, model, directory });
+  let position = NO_LEASE;
+  const atRest = (): Promise<void> => checkpoints.atRest(position);
 
   const batches = createBatchSource({ dataset: options.train, batchSamples: config.batchSamples, seed: config.seed });
   const device = createDevice(config, run);
   const schedule = createSchedule(config.schedule);
   /** The rate of a step that brings the run to `samples`. */
   const learningRate = (samples: number): number => config.learningRate * schedule(samples);
-  let lease = await run.lease(null);
+  let lease = await run.lease(null, atRest);
   while (lease !== null) {
     batches.open(lease);
+    position = { lease, processed: 0 };
     while (!run.done) {
       if (options.leave.aborted) return run.leave();
+      await checkpoints.betweenSteps(position);
+      if (run.done) break;
       device.begin();
       const batch = batches.next();
       if (batch === null) break;
@@ -72,15 +85,38 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
         writeState: rule.writeState,
       });
       rule.afterExchange({ average: run.output, k, finite }, learningRate(progress.samples));
+      position = { lease, processed: position.processed + batch.count };
     }
-    lease = run.done ? null : await run.lease(lease);
+    if (!run.done) position = NO_LEASE;
+    lease = run.done ? null : await run.lease(lease, atRest);
     if (options.leave.aborted) return run.leave();
   }
+  await atRest();
   rule.writeReplica(run.input);
   await run.finish(replica.k, rule.writeState);
   await run.closed;
   // Not before the end: the final average is made again when a holder of it dies.
   rule.readReplica(run.output);
+}
+
+/** How a worker of a resumed run takes up what it had. */
+function restoring(
+  { config, model, checkpointDirectory }: TrainWorkerOptions,
+  replica: Replica,
+  rule: ReplicaRule,
+): Pick<JoinOptions, 'restore'> {
+  const { resumeFrom } = config;
+  if (resumeFrom === undefined) return {};
+  const directory = checkpointDirectory ?? null;
+  if (directory === null) {
+    throw new PreduceError(
+      'bad-config',
+      `this run goes on from checkpoint ${resumeFrom}: expected --checkpoint-dir with its files, got none`,
+    );
+  }
+  return {
+    restore: (worker) => takeUpReplica(replica, rule, { directory, checkpoint: resumeFrom, worker, config, model }),
+  };
 }
 
 interface Device {
