@@ -177,6 +177,13 @@ describe('renderReport', () => {
     expect(renderReport({ runs: [run, { ...run, overrunShare: null }] })).not.toContain('took longer');
   });
 
+  it('says how long workers were held for connectivity, where they were', () => {
+    const pageOf = (holdShare: number): string =>
+      renderReport({ runs: [sampleRun({ label: 'run', summary: { holdShare, maxGroupsToConnect: 7 } })] });
+    expect(pageOf(0.125)).toContain('at most 7 groups to connect all workers, held for connectivity 12.5% of the time');
+    expect(pageOf(0)).not.toContain('held for connectivity');
+  });
+
   it('shows notes before everything else, escaped', () => {
     const page = renderReport({ runs: comparison, notes: ['cut <off>'] });
     expect(page.indexOf('<p class="warning">cut &lt;off&gt;</p>')).toBeGreaterThan(page.indexOf('<h1>'));

@@ -90,6 +90,7 @@ function settingsOf(input: ReportInput, groups: readonly ReportGroup[]): readonl
       summary.maxGroupsToConnect === null
         ? null
         : `at most ${summary.maxGroupsToConnect} groups to connect all workers`,
+      summary.holdShare > 0 ? `held for connectivity ${formatPercent(summary.holdShare)} of the time` : null,
       overrunOf(runs),
       faultsOf(summary.faults),
     ];
