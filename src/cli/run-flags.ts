@@ -74,7 +74,7 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     )
     .option(
       '--connectivity-groups <t>',
-      'groups within which all workers must connect (default: auto, from N and P)',
+      'groups within which all workers must connect (default: auto, more where one worker is slow)',
       wholeNumberOrAuto('--connectivity-groups'),
     )
     .option(
