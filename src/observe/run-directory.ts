@@ -22,7 +22,7 @@ export async function claimRunDirectory(directory: string): Promise<RunDirectory
   const path = resolve(directory);
   let firstMade: string | undefined;
   try {
-    firstMade = await mkdir(path, { recursive: true });
+    firstMade = await makeWithParents(path);
     const found = await readdir(path);
     if (found.length > 0) {
       throw new PreduceError(
@@ -50,6 +50,29 @@ export async function claimRunDirectory(directory: string): Promise<RunDirectory
       await removeMade(path, firstMade);
     },
   };
+}
+
+/**
+ * Makes `path` and the parents that are missing; gives the first that it made. Node's own recursive mkdir never ends where a
+ * parent cannot hold directories at all, as in /proc.
+ */
+async function makeWithParents(path: string): Promise<string | undefined> {
+  try {
+    await mkdir(path);
+    return path;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return undefined;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+  }
+  const firstMade = await makeWithParents(dirname(path));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    await removeMade(dirname(path), firstMade);
+    throw error;
+  }
+  return firstMade ?? path;
 }
 
 /** Removes `path` and its parents up to `firstMade`, and stops at the first that holds something of somebody else. */
