@@ -18,6 +18,7 @@ export function describeRun(result: RunResult): string {
       : [`  target ${summary.targetAccuracy} reached after ${summary.targetSeconds.toFixed(1)} s`]),
     `  model   ${result.modelFile}`,
     `  report  ${result.reportFile}`,
+    ...(interrupted && result.checkpoint !== null ? [`  resume  preduce train --resume ${result.directory}`] : []),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -76,6 +76,19 @@ export function duration(flag: string): (text: string) => number {
   };
 }
 
+/** Samples, or a time with its unit. */
+export function samplesOrTime(
+  flag: string,
+): (text: string) => { readonly samples: number } | { readonly milliseconds: number } {
+  return (text) => {
+    if (/^\d+$/.test(text.trim())) return { samples: wholeNumber(flag)(text) };
+    if (!/[a-z]\s*$/i.test(text)) {
+      throw new PreduceError('bad-option', `${flag}: expected samples like 50000 or a time like 5m, got "${text}"`);
+    }
+    return { milliseconds: duration(flag)(text) };
+  };
+}
+
 export function oneOf<T extends string>(flag: string, known: readonly T[]): (text: string) => T {
   return (text) => {
     const found = known.find((name) => name === text);

@@ -57,6 +57,9 @@ function follow(totals: Totals, event: RunEvent): void {
     case 'groupFormed':
       totals.groups += 1;
       return;
+    case 'resumed':
+      totals.samples = event.samples;
+      return;
     default:
   }
 }
@@ -71,11 +74,15 @@ function describeFault(event: RunEvent): string | null {
   switch (event.type) {
     case 'workerDead':
       return `worker ${event.worker} is dead (${event.reason}); the others go on`;
+    case 'resumed':
+      return `going on from checkpoint ${event.checkpoint}: ${event.samples} samples, ${event.localSteps} local steps`;
     case 'stopping':
       return `draining: ${event.reason}`;
     case 'fault':
       if (event.kind === 'refused') return `refused ${event.message}`;
-      return event.kind === 'not-finite' || event.kind === 'violation' ? event.message : null;
+      return event.kind === 'not-finite' || event.kind === 'violation' || event.kind === 'checkpoint'
+        ? event.message
+        : null;
     default:
       return null;
   }

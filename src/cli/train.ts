@@ -2,37 +2,59 @@
  * `preduce train`: one run on this machine, from the first process to the model and the report.
  */
 import type { Command } from 'commander';
+import type { CheckpointEvery } from '../launch/run-options.js';
 import type { RunResult } from '../launch/run-output.js';
 import { describeRun } from './describe-run.js';
 import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
 import { createProgress, createSilence } from './progress.js';
+import { path, samplesOrTime } from './parse.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
 
 interface TrainFlags extends RunFlags {
-  readonly strategy: string;
+  readonly strategy?: string;
+  readonly resume?: string;
+  readonly checkpointEvery?: CheckpointEvery;
 }
 
 export function addTrainCommand(program: Command): void {
   const command = program
     .command('train')
     .description('train on this machine: a controller and N worker processes, ending with the model and a report')
-    .option('--strategy <name>', 'partial-reduce or all-reduce', 'partial-reduce');
-  addRunFlags(command, 'mnist-mlp')
+    .option('--strategy <name>', 'partial-reduce (default) or all-reduce')
+    .option(
+      '--resume <dir>',
+      'go on from the newest checkpoint of this run directory, with its options',
+      path('--resume'),
+    )
+    .option(
+      '--checkpoint-every <samples|time>',
+      'checkpoint after so many samples of all workers, or a time like 5m (default: once an epoch)',
+      samplesOrTime('--checkpoint-every'),
+    );
+  addRunFlags(command)
     .addHelpText(
       'after',
       `
 Examples:
   preduce train                                         4 workers train on MNIST by partial reduce
   preduce train --slow straggler:3,4 --epochs 5         worker 3 is four times slower
-  preduce train --strategy all-reduce --json --quiet    for scripts: one JSON object on stdout`,
+  preduce train --strategy all-reduce --json --quiet    for scripts: one JSON object on stdout
+  preduce train --resume runs/NAME                      go on with a run that was interrupted or killed`,
     )
     .action(runTrain);
 }
 
 async function runTrain(flags: TrainFlags): Promise<void> {
-  const { prepareRun, train } = await import('../launch/train.js');
-  const options = { ...runOptionsOf(flags), strategy: flags.strategy };
-  const run = await prepareRun(options);
+  const { planTraining, train } = await import('../launch/train.js');
+  const { strategy, resume, checkpointEvery, out } = flags;
+  const options = {
+    ...runOptionsOf(flags),
+    ...(strategy === undefined ? {} : { strategy }),
+    ...(resume === undefined ? {} : { resume }),
+    ...(checkpointEvery === undefined ? {} : { checkpointEvery }),
+    ...(out === undefined ? {} : { out }),
+  };
+  const { run } = await planTraining(options);
   const { ledger } = run.core;
   const totalSamples = ledger?.epochs == null ? null : ledger.epochs * ledger.sampleCount;
   const progress =
@@ -42,7 +64,6 @@ async function runTrain(flags: TrainFlags): Promise<void> {
   try {
     result = await train({
       ...options,
-      ...(flags.out === undefined ? {} : { out: flags.out }),
       signal,
       onEvent: (event, running) => progress.onEvent(event, running),
       onPhase: (phase) => progress.say(phase),

@@ -11,7 +11,9 @@ import type { RunResult } from './run-output.js';
 import { type ResolvedRun, type RunOptions, STRATEGY_NAMES } from './run-options.js';
 import { prepareRun, type TrainHooks, train, withReferenceTime } from './train.js';
 
-export interface CompareOptions extends Omit<RunOptions, 'strategy' | 'weights' | 'stopAtTarget'>, TrainHooks {
+export interface CompareOptions
+  extends Omit<RunOptions, 'strategy' | 'weights' | 'stopAtTarget' | 'checkpointEvery'>,
+    TrainHooks {
   /** `partial-reduce`, `partial-reduce:constant`, `all-reduce` … Default: partial-reduce with both weights, all-reduce. */
   readonly strategies?: readonly string[];
   /** Runs of each, with seeds `seed`, `seed + 1` …; medians are reported. Default 1. */
@@ -96,6 +98,8 @@ async function runAll(first: ResolvedRun, comparison: Comparison): Promise<Compa
         seed: training.seed + round,
         targetAccuracy,
         stopAtTarget: false,
+        // Writing them would be measured.
+        checkpointEvery: null,
         label,
         out: join(output.directory, `${label.replace(':', '-')}${suffix}`),
       });

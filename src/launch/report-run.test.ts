@@ -71,6 +71,7 @@ describe('reportRun', () => {
       modelFile: '/secret/model',
       reportFile: '/secret/report',
       interrupted: false,
+      checkpoint: null,
     };
     const { label, evaluations, workerTimes, overrunShare, structure } = result;
     expect(reportRun(result)).toEqual({

@@ -4,6 +4,7 @@
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
 import {
+  type CheckpointConfig,
   type CoreConfig,
   defaultCoreConfig,
   type FilterName,
@@ -20,6 +21,9 @@ import { findWorkload, type Workload } from '../training/workload.js';
 
 /** Names of the strategies that can be run. */
 export const STRATEGY_NAMES: readonly StrategyName[] = ['partial-reduce', 'all-reduce'];
+
+/** When checkpoints are taken, beside at the end: once an epoch, or after so many samples of all workers or so much time. */
+export type CheckpointEvery = 'epoch' | { readonly samples: number } | { readonly milliseconds: number };
 
 export interface RunOptions extends OptimizationOptions {
   readonly workload?: string;
@@ -54,6 +58,8 @@ export interface RunOptions extends OptimizationOptions {
   /** Whether reaching the target ends the run. Default true. */
   readonly stopAtTarget?: boolean;
   readonly evaluateEverySamples?: number | null;
+  /** Null (default, but see `train`): no checkpoints. */
+  readonly checkpointEvery?: CheckpointEvery | null;
   readonly batchSamples?: number;
   readonly leaseBatches?: number;
   readonly seed?: number;
@@ -175,6 +181,17 @@ function resolveEpochs(options: RunOptions, workload: Workload): number | null {
   return options.steps != null || options.durationMs != null ? null : workload.defaults.epochs;
 }
 
+function resolveCheckpoints(every: CheckpointEvery | null, sampleCount: number): CheckpointConfig | null {
+  if (every === null) return null;
+  if (every === 'epoch') return { everySamples: sampleCount, everyMs: null };
+  if ('samples' in every) {
+    expectWhole('--checkpoint-every', every.samples, 1);
+    return { everySamples: every.samples, everyMs: null };
+  }
+  expectPositive('--checkpoint-every', every.milliseconds);
+  return { everySamples: null, everyMs: every.milliseconds };
+}
+
 /** Fills in defaults and checks everything that can be checked before a process starts. Throws `bad-option`, `bad-config`. */
 export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRun {
   const workload = findWorkload(options.workload ?? 'mnist-mlp');
@@ -215,6 +232,7 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
     ledger: { sampleCount, batchSamples, leaseBatches, epochs },
     maxLocalSteps: options.steps ?? null,
     evaluateEverySamples,
+    checkpoints: resolveCheckpoints(options.checkpointEvery ?? null, sampleCount),
   });
   validateCoreConfig(core);
   return {

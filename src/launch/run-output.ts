@@ -2,10 +2,11 @@
  * The directory of a run: what was asked for (config.json), what happened (events.jsonl, metrics.jsonl, log.txt), what
  * came out (summary.json, model.safetensors, report.html).
  */
-import { appendFileSync, existsSync } from 'node:fs';
+import { appendFileSync, existsSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { PreduceError } from '../base/errors.js';
+import { reopenRunRecord } from '../observe/reopened-record.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
 import { createRunStructure, type RunStructure } from '../observe/run-structure.js';
@@ -32,10 +33,15 @@ export interface RunResult {
   readonly modelFile: string;
   readonly reportFile: string;
   readonly interrupted: boolean;
+  /** Number of the newest checkpoint, which `--resume` goes on from; null: there is none. */
+  readonly checkpoint: number | null;
 }
 
 export interface RunOutput {
   readonly directory: string;
+  readonly label: string;
+  /** Time of the last event that a resumed run had told before; 0 for others. */
+  readonly recordedMs: number;
   readonly modelFile: string;
   record(event: RunEvent): void;
   /** Keeps a line that a process wrote. */
@@ -52,6 +58,8 @@ export interface RunOutputOptions {
   readonly run: ResolvedRun;
   /** Null: the strategy, with its weights where it has them. */
   readonly label: string | null;
+  /** Where the run goes on instead, and from which checkpoint. */
+  readonly resumed?: { readonly directory: string; readonly checkpoint: number } | null;
 }
 
 /** `2026-12-01T14-03-59`, for directory names that sort by time. */
@@ -65,7 +73,7 @@ function defaultLabel({ core }: ResolvedRun): string {
 
 /** Claims the directory before anything starts. Throws `out-dir-unusable`. */
 export async function createRunOutput(options: RunOutputOptions): Promise<RunOutput> {
-  const { run } = options;
+  const { run, resumed = null } = options;
   const { core, training, targetAccuracy } = run;
   const label = options.label ?? defaultLabel(run);
   const directory = options.directory ?? join('runs', `${timeStamp(new Date())}-${label.replace(':', '-')}`);
@@ -78,7 +86,6 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     settings: reportSettings(of),
     environment: describeEnvironment(),
   });
-  const record = await createRunRecord({ directory, config: configOf(run) });
   const structure = createRunStructure();
   const summary = createSummary({
     strategy: core.strategy,
@@ -87,15 +94,43 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     weights: core.strategy === 'partial-reduce' ? core.weights.rule : null,
     seed: training.seed,
     targetAccuracy,
-    out: record.directory,
+    out: resolve(resumed?.directory ?? directory),
   });
-  const modelFile = record.file('model.safetensors');
-  const reportFile = record.file('report.html');
   let started = false;
   let holders = 0;
   let endReason = '';
   let steps = 0;
   let overruns = 0;
+  let lastMs = 0;
+  let checkpoint: number | null = null;
+
+  function take(event: RunEvent): void {
+    summary.add(event);
+    structure.add(event);
+    lastMs = Math.max(lastMs, event.timeMs);
+    if (event.type === 'ready') {
+      steps += 1;
+      if (event.overrun) overruns += 1;
+    }
+    if (event.type === 'checkpointed') ({ checkpoint } = event);
+    if (event.type === 'runEnded') {
+      holders = event.holders.length;
+      endReason = event.reason;
+    }
+  }
+
+  const record =
+    resumed === null
+      ? await createRunRecord({ directory, config: configOf(run) })
+      : await reopenRunRecord({
+          directory: resumed.directory,
+          isLast: (event) => event.type === 'checkpointed' && event.checkpoint === resumed.checkpoint,
+          onKept: take,
+        });
+  const recordedMs = lastMs;
+  const modelFile = record.file('model.safetensors');
+  const reportFile = record.file('report.html');
+  const summaryFile = record.file(RECORD_FILES.summary);
 
   async function finish(final: ResolvedRun, outcome: { readonly interrupted: boolean }): Promise<RunResult> {
     await record.close();
@@ -117,6 +152,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
       modelFile,
       reportFile,
       interrupted: outcome.interrupted,
+      checkpoint: checkpoint ?? resumed?.checkpoint ?? null,
     };
     await record.writeJson(RECORD_FILES.config, configOf(final));
     await record.writeJson(RECORD_FILES.summary, result.summary);
@@ -145,21 +181,20 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
 
   return {
     directory: record.directory,
+    label,
+    recordedMs,
     modelFile,
     record(event) {
       record.append(event);
-      summary.add(event);
-      structure.add(event);
-      if (event.type === 'started') started = true;
-      if (event.type === 'ready') {
-        steps += 1;
-        if (event.overrun) overruns += 1;
+      take(event);
+      if (event.type === 'started') {
+        started = true;
+        // What a resumed run had come to is not its result any more.
+        if (resumed !== null) for (const path of [modelFile, reportFile, summaryFile]) rmSync(path, { force: true });
       }
-      if (event.type === 'runEnded') {
-        holders = event.holders.length;
-        endReason = event.reason;
-      }
-      if (event.type === 'fault' && event.kind === 'evaluation') logLine('evaluator', event.message);
+      if (event.type !== 'fault') return;
+      if (event.kind === 'evaluation') logLine('evaluator', event.message);
+      if (event.kind === 'checkpoint') logLine('checkpoints', event.message);
     },
     logLine,
     finish,

@@ -6,8 +6,10 @@ import { PreduceError } from '../base/errors.js';
 import { controller, type RunningController } from '../controller/run-controller.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { calibrate } from './calibrate.js';
+import { saveCheckpoint } from './checkpoints.js';
 import { type Child, describeExit, startChild } from './child-process.js';
 import { type EvaluatorProcess, startEvaluator } from './evaluator.js';
+import { checkResumeOut, openResume, prepareCheckpoints, type ResumedRun, resumeRun } from './resume.js';
 import { type ResolvedRun, resolveRun, type RunOptions } from './run-options.js';
 import { createRunOutput, type RunOutput, type RunResult } from './run-output.js';
 
@@ -23,6 +25,8 @@ export interface TrainHooks {
 export interface TrainOptions extends RunOptions, TrainHooks {
   /** Run directory; default runs/TIME-NAME. */
   readonly out?: string | null;
+  /** Directory of a run that goes on from its newest checkpoint; options that are left out are as they were. */
+  readonly resume?: string | null;
   /** Name of the run in reports; default the strategy's. */
   readonly label?: string;
 }
@@ -39,15 +43,43 @@ export const EXIT_GRACE_MS = 5000;
  * (interrupted before the start).
  */
 export async function train(options: TrainOptions): Promise<RunResult> {
-  const run = await prepareRun(options);
-  const output = await createRunOutput({ directory: options.out ?? null, run, label: options.label ?? null });
+  const plan = await planTraining(options);
+  const { run, resumed } = plan;
+  for (const damage of resumed?.damaged ?? []) options.onPhase?.(`passed over a damaged checkpoint: ${damage}`);
+  const output = await createRunOutput({
+    directory: options.out ?? null,
+    run,
+    label: options.label ?? resumed?.manifest.label ?? null,
+    resumed: resumed === null ? null : { directory: resumed.directory, checkpoint: resumed.manifest.checkpoint },
+  });
   try {
     const calibrated = await withReferenceTime(run, options);
-    return await output.finish(calibrated, await runProcesses(calibrated, output, options));
+    return await output.finish(calibrated, await runProcesses({ ...plan, run: calibrated }, output, options));
   } catch (error) {
     await output.abandon();
     throw error;
   }
+}
+
+/** A run that `train` would start. */
+export interface TrainingPlan {
+  readonly run: ResolvedRun;
+  /** Null: from the beginning. */
+  readonly resumed: ResumedRun | null;
+  /** What it was made of, for checkpoints. */
+  readonly options: RunOptions;
+}
+
+/** Resolves options as `train` does: with a checkpoint once an epoch, or those of the run that goes on. Throws what `train` throws. */
+export async function planTraining(options: TrainOptions): Promise<TrainingPlan> {
+  const { out, resume, label: _label, signal: _signal, onEvent: _onEvent, onPhase: _onPhase, ...given } = options;
+  if (resume == null) {
+    const own: RunOptions = given.checkpointEvery === undefined ? { ...given, checkpointEvery: 'epoch' } : given;
+    return { run: await prepareRun(own), resumed: null, options: own };
+  }
+  checkResumeOut(resume, out ?? null);
+  const resumed = await openResume(resume, given);
+  return { run: resumeRun(await prepareRun(resumed.options), resumed), resumed, options: resumed.options };
 }
 
 /** Reads the data once, for its size and its errors, and resolves the options against it. */
@@ -81,18 +113,28 @@ export interface ProcessesOutcome {
   readonly interrupted: boolean;
 }
 
-async function runProcesses(run: ResolvedRun, output: RunOutput, hooks: TrainHooks): Promise<ProcessesOutcome> {
+async function runProcesses(plan: TrainingPlan, output: RunOutput, hooks: TrainHooks): Promise<ProcessesOutcome> {
+  const { run, resumed } = plan;
+  const checkpoints = run.core.checkpoints === null ? null : await prepareCheckpoints(output.directory);
   let started = false;
   let running: RunningController | null = null;
+  function tell(event: RunEvent): void {
+    output.record(event);
+    if (running !== null) hooks.onEvent?.(event, running);
+  }
   running = await controller({
     core: run.core,
     config: run.training,
     durationMs: run.durationMs,
     stopAtAccuracy: run.stopAtTarget ? run.targetAccuracy : null,
+    clockStartMs: Math.max(resumed?.manifest.timeMs ?? 0, output.recordedMs),
+    saveCheckpoint: (cut) => saveCheckpoint(cut, { plan, directory: output.directory, label: output.label }),
     onEvent(event) {
-      if (event.type === 'started') started = true;
-      output.record(event);
-      if (running !== null) hooks.onEvent?.(event, running);
+      if (event.type === 'started') {
+        started = true;
+        if (resumed !== null) tell(resumedEvent(resumed, event.timeMs));
+      }
+      tell(event);
     },
   });
   hooks.onPhase?.(`starting ${run.training.workerCount} workers`);
@@ -101,7 +143,14 @@ async function runProcesses(run: ResolvedRun, output: RunOutput, hooks: TrainHoo
     startChild({
       name: `worker ${index}`,
       script: PROGRAM,
-      args: ['worker', '--controller', url, '--worker', String(index)],
+      args: [
+        'worker',
+        '--controller',
+        url,
+        '--worker',
+        String(index),
+        ...(checkpoints === null ? [] : ['--checkpoint-dir', checkpoints]),
+      ],
       onLine: (line) => output.logLine(`worker ${index}`, line),
     }),
   );
@@ -146,6 +195,10 @@ async function runProcesses(run: ResolvedRun, output: RunOutput, hooks: TrainHoo
     process.removeListener('exit', killAll);
     await running.close();
   }
+}
+
+function resumedEvent({ manifest }: ResumedRun, timeMs: number): RunEvent {
+  return { type: 'resumed', timeMs, checkpoint: manifest.checkpoint, ...manifest.progress };
 }
 
 /** Resolves after that long, without keeping the process alive. */

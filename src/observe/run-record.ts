@@ -7,7 +7,7 @@ import { createWriteStream, type WriteStream } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { messageOf, PreduceError } from '../base/errors.js';
-import { claimRunDirectory } from './run-directory.js';
+import { claimRunDirectory, type RunDirectory } from './run-directory.js';
 import type { RunEvent } from './run-events.js';
 
 export const RECORD_FILES = {
@@ -51,11 +51,18 @@ export interface RunRecord {
 /** Opens a record. Throws `out-dir-unusable` before anything of the run is written. */
 export async function createRunRecord({ directory, config }: RunRecordOptions): Promise<RunRecord> {
   const claimed = await claimRunDirectory(directory);
-  const writeConfig = (value: unknown): Promise<void> =>
-    writeJsonFile(claimed.file(RECORD_FILES.config), { format: RECORD_FORMAT, ...(value as object) });
-  await writeConfig(config);
-  const events = await openLines(claimed.file(RECORD_FILES.events));
-  const metrics = await openLines(claimed.file(RECORD_FILES.metrics));
+  await writeConfigFile(claimed, config);
+  return openRunRecord(claimed, 'wx');
+}
+
+function writeConfigFile(claimed: RunDirectory, value: unknown): Promise<void> {
+  return writeJsonFile(claimed.file(RECORD_FILES.config), { format: RECORD_FORMAT, ...(value as object) });
+}
+
+/** Opens the files of events in a directory that is claimed: new ones (`wx`), or to continue (`a`). Throws `out-dir-unusable`. */
+export async function openRunRecord(claimed: RunDirectory, flags: 'wx' | 'a'): Promise<RunRecord> {
+  const events = await openLines(claimed.file(RECORD_FILES.events), flags);
+  const metrics = await openLines(claimed.file(RECORD_FILES.metrics), flags);
 
   async function close(): Promise<void> {
     const failures = [await events.close(), await metrics.close()];
@@ -74,7 +81,7 @@ export async function createRunRecord({ directory, config }: RunRecordOptions): 
       if (metric !== null) metrics.append(metric);
     },
     writeJson: (name, value) =>
-      name === RECORD_FILES.config ? writeConfig(value) : writeJsonFile(claimed.file(name), value),
+      name === RECORD_FILES.config ? writeConfigFile(claimed, value) : writeJsonFile(claimed.file(name), value),
     close,
     async abandon() {
       await Promise.all([events.close(), metrics.close()]);
@@ -84,7 +91,7 @@ export async function createRunRecord({ directory, config }: RunRecordOptions): 
 }
 
 /** The line of metrics.jsonl that an event gives, if any. */
-function metricOf(event: RunEvent): Readonly<Record<string, unknown>> | null {
+export function metricOf(event: RunEvent): Readonly<Record<string, unknown>> | null {
   switch (event.type) {
     case 'evaluated': {
       const { timeMs, samples, localSteps, loss, accuracy, final } = event;
@@ -103,8 +110,8 @@ interface Lines {
   close(): Promise<string | null>;
 }
 
-async function openLines(path: string): Promise<Lines> {
-  const stream: WriteStream = createWriteStream(path, { flags: 'wx' });
+async function openLines(path: string, flags: 'wx' | 'a'): Promise<Lines> {
+  const stream: WriteStream = createWriteStream(path, { flags });
   try {
     await once(stream, 'open');
   } catch (error) {
