@@ -9,8 +9,8 @@ import type { Connection, ConnectionHandlers, Transport } from '../transport/tra
 import type { Frame } from '../wire/frame.js';
 import { LIMITS } from '../wire/limits.js';
 import { plainKernel } from './kernel/plain-kernel.js';
-import { createDirectCollective, type DirectCollective, lostMember } from './direct-collective.js';
 import { createLinks } from './links.js';
+import { createPlanCollective, lostMember, type PlanCollective } from './plan-collective.js';
 import { fetchState, sendState, TRANSFER } from './state-transfer.js';
 import type { CollectiveResult, CollectiveTask, Communicator, CommunicatorOptions, Identity } from './task.js';
 
@@ -20,7 +20,7 @@ export interface CommunicatorDependencies {
 
 interface Running {
   readonly task: CollectiveTask;
-  readonly collective: DirectCollective;
+  readonly collective: PlanCollective;
   fail(error: Error): void;
 }
 
@@ -48,8 +48,9 @@ export async function createCommunicator(
       return rank < 0 ? null : (running?.collective.place(rank, header) ?? null);
     },
     onLost(worker, reason) {
-      if (running?.task.members.some((member) => member.worker === worker) !== true) return;
-      running.fail(lostMember(worker, reason));
+      // A member that this one exchanges nothing with may be lost to it and not to the others.
+      const isPeer = running?.collective.peers.some((rank) => running?.task.members[rank]?.worker === worker);
+      if (isPeer === true) running?.fail(lostMember(worker, reason));
     },
   });
 
@@ -92,7 +93,7 @@ export async function createCommunicator(
     assert(identity?.role === 'worker', 'a collective needs the identity of a worker');
     assert(task.input.length === task.output.length, 'input and output have one length');
     const self = identity;
-    const collective = createDirectCollective(task, segmentBytes, kernel);
+    const collective = createPlanCollective(task, segmentBytes, kernel);
     // Dials and waits end with the collective, whatever ends it.
     const dialling = new AbortController();
     // Each member that is dialled or awaited listens; Node warns from the eleventh listener on.
@@ -110,15 +111,16 @@ export async function createCommunicator(
     running = { task, collective, fail };
     try {
       links.open(task.group);
-      const others = task.members.filter((_, rank) => rank !== task.rank);
-      const connected = await Promise.all(others.map((peer) => connect(peer)));
-      return await collective.run(connected);
+      const { peers } = collective;
+      const connected = await Promise.all(peers.map((rank) => connect(assertPresent(task.members[rank], 'a member'))));
+      return await collective.run(new Map(connected.map((link, i) => [assertPresent(peers[i], 'a rank'), link])));
     } catch (error) {
       // What is still on its way would end in vectors that are the caller's again, or be read from them.
-      task.members.forEach((member, rank) => {
-        if (rank === task.rank || !collective.isMoving(rank)) return;
-        links.drop(member.worker, new PreduceError('aborted', 'the collective was given up'));
-      });
+      for (const rank of collective.peers) {
+        if (!collective.isMoving(rank)) continue;
+        const { worker } = assertPresent(task.members[rank], 'a member');
+        links.drop(worker, new PreduceError('aborted', 'the collective was given up'));
+      }
       throw failure ?? error;
     } finally {
       dialling.abort();

@@ -4,10 +4,13 @@
 import type { GroupId } from '../base/ids.js';
 import type { Address, Peer } from '../wire/messages.js';
 import type { ReduceKernel } from './kernel/reduce-kernel.js';
+import type { PlanName } from './plan/plan.js';
 
 /** One collective, seen from one of its members. */
 export interface CollectiveTask {
   readonly group: GroupId;
+  /** The plan that all members agree on. */
+  readonly collective: PlanName;
   /** All members, this one too, in the order that all members agree on. */
   readonly members: readonly Peer[];
   /** Position of this member in `members`. */

@@ -1,6 +1,8 @@
 /**
- * What every communicator must do, on any transport.
+ * What every communicator must do, on any transport: collectives by any plan (describeCollectives), transfers of a replica
+ * (describeTransfers).
  */
+import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PreduceError } from '../../src/base/errors.js';
 import { groupId } from '../../src/base/ids.js';
@@ -9,11 +11,13 @@ import { createCommunicator } from '../../src/collective/communicator.js';
 import { plainKernel } from '../../src/collective/kernel/plain-kernel.js';
 import type { ReduceKernel } from '../../src/collective/kernel/reduce-kernel.js';
 import { createVectorMemory } from '../../src/collective/kernel/vector-memory.js';
+import type { PlanName } from '../../src/collective/plan/plan.js';
 import type { CollectiveTask, Communicator, ReplicaState } from '../../src/collective/task.js';
-import type { Transport } from '../../src/transport/transport.js';
+import type { Connection, Transport } from '../../src/transport/transport.js';
 import type { Peer } from '../../src/wire/messages.js';
 
-export interface CommunicatorMatrix {
+export interface CollectiveMatrix {
+  readonly collective: PlanName;
   readonly kernel: ReduceKernel['name'];
   readonly memberCounts: readonly number[];
   readonly lengths: readonly number[];
@@ -30,6 +34,11 @@ interface Member {
 
 const WASM = new URL('../../dist/collective/kernel/weighted-sum.wasm', import.meta.url);
 
+/** A signal that never fires. */
+const NEVER = new AbortController().signal;
+// All members of a test listen to it.
+setMaxListeners(0, NEVER);
+
 const SEGMENT_BYTES = 16 * 1024;
 /** Half a unit in the last place of 1. */
 const FLOAT32_ROUNDING = 2 ** -24;
@@ -37,6 +46,7 @@ const SMALLEST_FLOAT32 = 2 ** -149;
 
 let members: Member[] = [];
 let kernelName: ReduceKernel['name'] = 'plain';
+let collective: PlanName = 'direct';
 
 afterEach(async () => {
   await Promise.all(members.map((member) => member.communicator.close()));
@@ -68,11 +78,12 @@ function taskOf(
   chosen: readonly Member[],
   rank: number,
   weights: readonly number[],
-  signal = new AbortController().signal,
+  signal = NEVER,
 ): CollectiveTask {
   const member = chosen[rank] as Member;
   return {
     group: groupId(1, group),
+    collective,
     members: chosen.map((each) => each.peer),
     rank,
     weights,
@@ -85,6 +96,45 @@ function taskOf(
 
 async function reduceAll(group: number, chosen: readonly Member[], weights: readonly number[]): Promise<void> {
   await Promise.all(chosen.map((member, rank) => member.communicator.reduce(taskOf(group, chosen, rank, weights))));
+}
+
+/** As the controller would: once one member has failed, the others are told to give up. Gives the first error, or null. */
+async function reduceOrGiveUp(group: number, chosen: readonly Member[], abort: AbortController): Promise<unknown> {
+  let failure: unknown = null;
+  const weights = equalWeights(chosen.length);
+  const attempts = chosen.map((member, rank) =>
+    member.communicator.reduce(taskOf(group, chosen, rank, weights, abort.signal)).catch((error: unknown) => {
+      failure ??= error;
+      abort.abort();
+    }),
+  );
+  await Promise.all(attempts);
+  return failure;
+}
+
+/** As `transport`, and keeps every connection that was dialled through it, with the port. */
+function recordDials(transport: Transport): {
+  transport: Transport;
+  dialled: { port: number; connection: Connection }[];
+} {
+  const dialled: { port: number; connection: Connection }[] = [];
+  return {
+    dialled,
+    transport: {
+      listen: (...given) => transport.listen(...given),
+      async dial(address, ...rest) {
+        const connection = await transport.dial(address, ...rest);
+        dialled.push({ port: address.port, connection });
+        return connection;
+      },
+    },
+  };
+}
+
+function turnsOfTheLoop(count: number): Promise<void> {
+  return count === 0
+    ? Promise.resolve()
+    : new Promise((resolve) => setImmediate(() => resolve(turnsOfTheLoop(count - 1))));
 }
 
 /** The weighted sum in float64; members of weight 0 are skipped. */
@@ -130,10 +180,12 @@ function equalWeights(count: number): number[] {
   return Array.from({ length: count }, () => 1 / count);
 }
 
-export function describeCommunicator(name: string, createTransport: () => Transport, matrix: CommunicatorMatrix): void {
-  describe(`communicator on ${name}`, () => {
+/** The suite of collectives, by one plan. */
+export function describeCollectives(name: string, createTransport: () => Transport, matrix: CollectiveMatrix): void {
+  describe(`${matrix.collective} collectives on ${name}`, () => {
     beforeEach(() => {
       kernelName = matrix.kernel;
+      collective = matrix.collective;
     });
 
     const cases = matrix.memberCounts.flatMap((count) => matrix.lengths.map((length) => ({ count, length })));
@@ -160,8 +212,9 @@ export function describeCommunicator(name: string, createTransport: () => Transp
       ['infinities at the start', Number.POSITIVE_INFINITY, [0, 0.5, 0.5]],
       ['NaN at the end', Number.NaN, [0.125, 0.875, 0]],
       ['all but one', Number.NEGATIVE_INFINITY, [0, 1, 0]],
+      ['neighbours', Number.NaN, [0.5, 0, 0, 0, 0.5]],
     ])('skips members of weight 0 whatever their values: %s', async (_what, value, weights) => {
-      const chosen = await startMembers(createTransport(), 3, 1000);
+      const chosen = await startMembers(createTransport(), weights.length, 1000);
       weights.forEach((weight, rank) => weight === 0 && (chosen[rank] as Member).input.fill(value));
       await reduceAll(1, chosen, weights);
       expectAverage(chosen, weights);
@@ -192,15 +245,19 @@ export function describeCommunicator(name: string, createTransport: () => Transp
       expectAverage(b, [0.5, 0.5]);
     });
 
-    it('keeps what comes before the group is known here', async () => {
-      const chosen = await startMembers(createTransport(), 2, 2_000_000);
-      const [first, second] = chosen as [Member, Member];
-      const early = first.communicator.reduce(taskOf(1, chosen, 0, [0.5, 0.5]));
-      // One state transfer later the first one's segments have long been on their way.
-      second.state = { k: 3, values: second.input };
-      await first.communicator.fetchState(second.peer, first.output, { signal: new AbortController().signal });
-      await Promise.all([early, second.communicator.reduce(taskOf(1, chosen, 1, [0.5, 0.5]))]);
-      expectAverage(chosen, [0.5, 0.5]);
+    it.each([2, 3])('keeps what comes before the group is known to the last of %i', async (count) => {
+      const chosen = await startMembers(createTransport(), count, 600_000);
+      const weights = equalWeights(count);
+      const last = chosen[count - 1] as Member;
+      const first = chosen[0] as Member;
+      const early = chosen
+        .slice(0, -1)
+        .map((member, rank) => member.communicator.reduce(taskOf(1, chosen, rank, weights)));
+      // One state transfer later the others' segments have long been on their way.
+      last.state = { k: 3, values: last.input };
+      await first.communicator.fetchState(last.peer, new Float32Array(600_000), { signal: NEVER });
+      await Promise.all([...early, last.communicator.reduce(taskOf(1, chosen, count - 1, weights))]);
+      expectAverage(chosen, weights);
     });
 
     it('gives up on the signal, leaves the input alone, and takes part in the next group', async () => {
@@ -224,34 +281,75 @@ export function describeCommunicator(name: string, createTransport: () => Transp
     });
 
     it('survives aborts at any moment', async () => {
-      const chosen = await startMembers(createTransport(), 3, 60_000);
+      const chosen = await startMembers(createTransport(), 4, 60_000);
       const random = createRandom(5);
       for (let round = 0; round < 20; round += 1) {
         const abort = new AbortController();
-        const attempt = Promise.allSettled(
-          chosen.map((member, rank) =>
-            member.communicator.reduce(taskOf(10 * round + 1, chosen, rank, equalWeights(3), abort.signal)),
-          ),
-        );
-        for (let turn = random.below(12); turn > 0; turn -= 1) await new Promise((resolve) => setImmediate(resolve));
+        const attempt = reduceOrGiveUp(10 * round + 1, chosen, abort);
+        await turnsOfTheLoop(random.below(12));
         abort.abort();
         await attempt;
         // Who gave up in the middle of a segment has dropped the connection, which the other may learn in the next group only.
         for (let retry = 1; ; retry += 1) {
-          const again = await reduceAll(10 * round + 1 + retry, chosen, equalWeights(3)).then(
-            () => null,
-            (error: unknown) => error,
-          );
-          if (again === null) break;
-          expect(again).toMatchObject({ code: 'connection-lost' });
-          expect(retry).toBeLessThan(3);
+          const failure = await reduceOrGiveUp(10 * round + 1 + retry, chosen, new AbortController());
+          if (failure === null) break;
+          expect(failure).toMatchObject({ code: 'connection-lost' });
+          expect(retry).toBeLessThan(4);
         }
-        expectAverage(chosen, equalWeights(3));
+        expectAverage(chosen, equalWeights(4));
       }
     });
 
+    it('goes on without a member that dies at any moment', async () => {
+      for (const turns of [0, 2, 5, 9]) {
+        const chosen = await startMembers(createTransport(), 5, 100_000);
+        expect(await reduceOrGiveUp(1, chosen, new AbortController())).toBe(null);
+        const inputs = chosen.map(({ input }) => input.slice());
+        const abort = new AbortController();
+        const attempt = reduceOrGiveUp(2, chosen, abort);
+        await turnsOfTheLoop(turns);
+        await (chosen[2] as Member).communicator.close();
+        abort.abort();
+        await attempt;
+        chosen.forEach(({ input }, rank) => expect(haveSameBits(input, inputs[rank] as Float32Array)).toBe(true));
+        const survivors = chosen.filter((_, rank) => rank !== 2);
+        let group = 3;
+        for (; (await reduceOrGiveUp(group, survivors, new AbortController())) !== null; group += 1) {
+          expect(group).toBeLessThan(7);
+        }
+        expectAverage(survivors, equalWeights(4));
+        await Promise.all(chosen.map((member) => member.communicator.close()));
+        members = [];
+      }
+    });
+
+    it('connects only the members that exchange something', async () => {
+      const { transport, dialled } = recordDials(createTransport());
+      const chosen = await startMembers(transport, 5, 1000);
+      await reduceAll(1, chosen, equalWeights(5));
+      expectAverage(chosen, equalWeights(5));
+      const peersOfEach = collective === 'ring' ? 2 : 4;
+      expect(dialled.length).toBe(5 * peersOfEach);
+      await reduceAll(2, chosen, equalWeights(5));
+      expect(dialled.length).toBe(5 * peersOfEach);
+    });
+
+    it('loses a collective only with a connection that it uses', async () => {
+      const { transport, dialled } = recordDials(createTransport());
+      const chosen = await startMembers(transport, 4, 400_000);
+      const [first, , third] = chosen as [Member, Member, Member, Member];
+      await reduceAll(1, [first, third], [0.5, 0.5]);
+      const between = dialled[0]?.connection as Connection;
+      const attempt = reduceOrGiveUp(2, chosen, new AbortController());
+      await turnsOfTheLoop(3);
+      between.destroy(new PreduceError('connection-lost', 'cut by the test'));
+      const failure = await attempt;
+      const code = failure instanceof PreduceError ? failure.code : failure;
+      expect(code).toBe(collective === 'ring' ? null : 'connection-lost');
+    });
+
     it('fails with the lost member named when one dies', async () => {
-      const chosen = await startMembers(createTransport(), 2, 2_000_000);
+      const chosen = await startMembers(createTransport(), 2, 600_000);
       const [first, second] = chosen as [Member, Member];
       await reduceAll(1, chosen, [0.5, 0.5]);
       const attempt = first.communicator.reduce(taskOf(2, chosen, 0, [0.5, 0.5]));
@@ -268,6 +366,16 @@ export function describeCommunicator(name: string, createTransport: () => Transp
         code: 'connection-lost',
         details: { worker: 1 },
       });
+    });
+  });
+}
+
+/** The suite of state transfers. */
+export function describeTransfers(name: string, createTransport: () => Transport): void {
+  describe(`state transfers on ${name}`, () => {
+    beforeEach(() => {
+      kernelName = 'plain';
+      collective = 'direct';
     });
 
     it('hands its replica to several at once, as it was when they asked', async () => {

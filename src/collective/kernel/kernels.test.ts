@@ -50,6 +50,21 @@ describe('the SIMD kernel', () => {
     expect(bitsOf(out)).toEqual(bitsOf(expected));
   });
 
+  it.each(cases)('sums into the first of $count vectors of $length, gap $gap', ({ length, count, gap }) => {
+    for (const kernel of [plainKernel, simdKernel]) {
+      for (const weightOfFirst of [1, 0]) {
+        const { out, inputs, weights } = cut(memory.scratch, length, count, gap);
+        const [first = out] = inputs;
+        const factors = [weightOfFirst, ...weights.slice(1)];
+        if (weightOfFirst === 0) first.fill(Number.NaN);
+        kernel.weightedSumInto(out, inputs, factors);
+        kernel.weightedSumInto(first, inputs, factors);
+        expect(bitsOf(first)).toEqual(bitsOf(out));
+        expect(first.some(Number.isNaN)).toBe(false);
+      }
+    }
+  });
+
   it('sums vectors that lie elsewhere, too', () => {
     const inputs = [Float32Array.of(1, 2, 3), Float32Array.of(5, 6, 7)];
     const out = new Float32Array(3);

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { groupId } from '../base/ids.js';
 import type { Frame } from '../wire/frame.js';
-import { createDirectCollective } from './direct-collective.js';
+import { createPlanCollective } from './plan-collective.js';
 import { plainKernel } from './kernel/plain-kernel.js';
 import type { Link } from './links.js';
 import type { CollectiveTask } from './task.js';
@@ -15,6 +15,7 @@ const GROUP = groupId(1, 1);
 function createTask(): CollectiveTask {
   return {
     group: GROUP,
+    collective: 'direct',
     members: [0, 1].map((worker) => ({ worker, incarnation: 1, address: { host: 'here', port: 1 + worker } })),
     rank: 0,
     weights: [0.5, 0.5],
@@ -43,11 +44,11 @@ function segment(type: Frame['type'], part: number, offset: number, values: read
   return { type, sender: 1, incarnation: 1, group: GROUP, part, offset, payload };
 }
 
-describe('a direct collective', () => {
+describe('a collective', () => {
   it('knows what may still be on its way when it fails', async () => {
     const { link, sent } = createStuckLink();
-    const collective = createDirectCollective(createTask(), 1024, plainKernel);
-    const outcome = collective.run([link]).catch((error: unknown) => error);
+    const collective = createPlanCollective(createTask(), 1024, plainKernel);
+    const outcome = collective.run(new Map([[1, link]])).catch((error: unknown) => error);
     collective.onFrame(1, segment('segment-reduce', 0, 0, [4, 4, 4, 4, 4]));
     collective.onFrame(1, segment('segment-gather', 1, 0, [3, 3, 3, 3, 3]));
     const failure = new Error('enough');
@@ -63,9 +64,9 @@ describe('a direct collective', () => {
   });
 
   it('owes nothing at its end', async () => {
-    const collective = createDirectCollective(createTask(), 1024, plainKernel);
+    const collective = createPlanCollective(createTask(), 1024, plainKernel);
     const link: Link = { worker: 1, incarnation: 1, send: () => Promise.resolve() };
-    const outcome = collective.run([link]);
+    const outcome = collective.run(new Map([[1, link]]));
     collective.onFrame(1, segment('segment-reduce', 0, 0, [4, 4, 4, 4, 4]));
     const { payload: _, ...header } = segment('segment-gather', 1, 0, []);
     const place = collective.place(1, { ...header, payloadBytes: 20 }) as Uint8Array;
@@ -78,7 +79,7 @@ describe('a direct collective', () => {
 
   it('gives each segment its place, in order, whether or not it arrives there', async () => {
     const task = createTask();
-    const collective = createDirectCollective(task, 1024, plainKernel);
+    const collective = createPlanCollective(task, 1024, plainKernel);
     const { payload: _, ...header } = segment('segment-gather', 1, 0, []);
     const first = collective.place(1, { ...header, payloadBytes: 8 });
     const second = collective.place(1, { ...header, offset: 2, payloadBytes: 12 });
@@ -102,13 +103,96 @@ describe('a direct collective', () => {
     ['half a value', { ...segment('segment-reduce', 0, 0, []), payload: new Uint8Array(6) }],
     ['a frame of another kind', segment('state-end', 0, 0, [])],
   ])('refuses %s', (_what, frame) => {
-    const collective = createDirectCollective(createTask(), 1024, plainKernel);
+    const collective = createPlanCollective(createTask(), 1024, plainKernel);
     expect(() => collective.onFrame(1, frame)).toThrow(expect.objectContaining({ code: 'bad-frame' }));
   });
 
   it('refuses a segment that comes twice', () => {
-    const collective = createDirectCollective(createTask(), 1024, plainKernel);
+    const collective = createPlanCollective(createTask(), 1024, plainKernel);
     collective.onFrame(1, segment('segment-gather', 1, 0, [1, 2]));
     expect(() => collective.onFrame(1, segment('segment-gather', 1, 0, [1, 2]))).toThrow('value 2 of 5 comes next');
+  });
+});
+
+/** Member 1 of 3 in a ring, with twelve values: it receives of member 0 and sends to member 2. */
+function createRingTask(): CollectiveTask {
+  return {
+    ...createTask(),
+    collective: 'ring',
+    members: [0, 1, 2].map((worker) => ({ worker, incarnation: 1, address: { host: 'here', port: 1 + worker } })),
+    rank: 1,
+    weights: [0.5, 0.25, 0.25],
+    input: new Float32Array(12).fill(4),
+    output: new Float32Array(12),
+  };
+}
+
+/** Runs the ring task with segments of two values; `sent` is what has been sent to member 2 and not been looked at. */
+function runRing() {
+  const collective = createPlanCollective(createRingTask(), 8, plainKernel);
+  const sent: string[] = [];
+  const link = (worker: number): Link => ({
+    worker,
+    incarnation: 1,
+    send({ type, part, offset, payload }) {
+      const values = new Float32Array(payload.slice().buffer);
+      sent.push(`${worker}: ${type} ${part} ${offset} ${values.join(' ')}`.trim());
+      return Promise.resolve();
+    },
+  });
+  const outcome = collective.run(
+    new Map([
+      [0, link(0)],
+      [2, link(2)],
+    ]),
+  );
+  async function taken(): Promise<readonly string[]> {
+    await new Promise((resolve) => setImmediate(resolve));
+    return sent.splice(0);
+  }
+  return { collective, outcome, taken };
+}
+
+describe('a ring', () => {
+  it('sums and passes each segment on at once, and ends with the acknowledgement of the next', async () => {
+    const { collective, outcome, taken } = runRing();
+    expect(collective.peers).toEqual([0, 2]);
+    expect(await taken()).toEqual(['2: segment-reduce 0 0 4 4', '2: segment-reduce 0 2 4 4']);
+    // Values of member 0, not weighted yet: 0.5 * 2 + 0.25 * 4.
+    collective.onFrame(0, segment('segment-reduce', 2, 0, [2, 2]));
+    expect(await taken()).toEqual(['2: segment-reduce 2 0 2 2']);
+    // A sum of members 2 and 0: 3 + 0.25 * 4, which is the result.
+    collective.onFrame(0, segment('segment-reduce', 1, 0, [3, 3]));
+    expect(await taken()).toEqual(['2: segment-gather 1 0 4 4']);
+    collective.onFrame(0, segment('segment-gather', 0, 0, [7, 8]));
+    expect(await taken()).toEqual(['2: segment-gather 0 0 7 8']);
+    collective.onFrame(2, segment('ack', 0, 0, []));
+    collective.onFrame(0, segment('segment-gather', 2, 0, [5, 5, 5, 5]));
+    collective.onFrame(0, segment('segment-gather', 0, 2, [7, 8]));
+    collective.onFrame(0, segment('segment-reduce', 2, 2, [2, 2]));
+    expect(await taken()).not.toContain('0: ack 0 0');
+    collective.onFrame(0, segment('segment-reduce', 1, 2, [3, 3]));
+    expect(await taken()).toContain('0: ack 0 0');
+    expect(await outcome).toEqual({ bytesSent: 64, bytesReceived: 64 });
+  });
+
+  it.each([
+    ['a segment of the next', 2, segment('segment-reduce', 2, 0, [1])],
+    ['a segment of another member', 3, segment('segment-gather', 0, 0, [1])],
+    ['a part that the former does not send', 0, segment('segment-reduce', 0, 0, [1])],
+    ['the result of the own part', 0, segment('segment-gather', 1, 0, [1])],
+    ['an acknowledgement of the former', 0, segment('ack', 0, 0, [])],
+  ])('refuses %s', (_what, rank, frame) => {
+    const collective = createPlanCollective(createRingTask(), 8, plainKernel);
+    expect(() => collective.onFrame(rank, frame)).toThrow(expect.objectContaining({ code: 'bad-frame' }));
+  });
+
+  it('knows the neighbour that a partial sum is on its way to when it fails', async () => {
+    const { link } = createStuckLink();
+    const collective = createPlanCollective(createRingTask(), 1024, plainKernel);
+    const outcome = collective.run(new Map([0, 2].map((worker) => [worker, { ...link, worker }])));
+    collective.fail(new Error('enough'));
+    await expect(outcome).rejects.toThrow('enough');
+    expect([0, 2].map((rank) => collective.isMoving(rank))).toEqual([false, true]);
   });
 });
