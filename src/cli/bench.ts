@@ -4,19 +4,22 @@
 import type { Command } from 'commander';
 import { PreduceError } from '../base/errors.js';
 import { formatBytes, parseBytes } from '../base/units.js';
-import { benchCollective, type BenchResult } from '../launch/bench-collective.js';
+import { PLAN_NAMES } from '../collective/plan/plans.js';
+import { benchCollective, type BenchResult, type BenchSubject } from '../launch/bench-collective.js';
 import { catchInterrupts } from './interrupts.js';
-import { wholeNumber } from './parse.js';
+import { oneOf, wholeNumber } from './parse.js';
 import { formatTable } from './table.js';
 
 interface CollectiveFlags {
   readonly bytes: number;
   readonly processes: readonly number[];
+  readonly collective: BenchSubject;
   readonly repeat: number;
   readonly json?: boolean;
 }
 
 const PROCESSES_MAX = 64;
+const SUBJECTS: readonly BenchSubject[] = [...PLAN_NAMES, 'both'];
 
 function bytes(text: string): number {
   try {
@@ -49,6 +52,12 @@ export function addBenchCommand(program: Command): void {
     .description('time of one collective between local processes, copies in and out included')
     .option('--bytes <size>', "size of each member's replica", bytes, 45e6)
     .option('--processes <counts>', 'members, several counts separated by commas', processCounts, [2])
+    .option(
+      '--collective <name>',
+      'direct or ring, in each way to execute it; both: one against the other',
+      oneOf('--collective', SUBJECTS),
+      'direct',
+    )
     .option('--repeat <r>', 'measured rounds of each variant, interleaved', repeats, 9)
     .option('--json', 'print one JSON array on stdout')
     .addHelpText(
@@ -57,6 +66,7 @@ export function addBenchCommand(program: Command): void {
 Examples:
   preduce bench collective --bytes 45MB --processes 2,4
   preduce bench collective --bytes 1MB --repeat 50 --json
+  preduce bench collective --collective both --processes 2,4,8
 `,
     )
     .action(run);
@@ -67,7 +77,8 @@ async function run(flags: CollectiveFlags): Promise<void> {
   const results: BenchResult[] = [];
   try {
     for (const processes of flags.processes) {
-      results.push(...(await benchCollective({ bytes: flags.bytes, processes, repeats: flags.repeat, signal })));
+      const { bytes: size, collective: subject, repeat } = flags;
+      results.push(...(await benchCollective({ bytes: size, subject, processes, repeats: repeat, signal })));
     }
   } finally {
     restore();

@@ -47,7 +47,7 @@ async function prepare({ rank, length, variants }: Setup): Promise<(request: Ben
     memory.input.set(replica);
     await assertPresent(communicators[variant], 'the communicator').reduce({
       group: group as GroupId,
-      collective: 'direct',
+      collective: assertPresent(variants[variant], 'the variant').collective,
       members,
       rank,
       weights: members.map(() => 1 / members.length),

@@ -6,24 +6,38 @@ import { fileURLToPath } from 'node:url';
 import { assertPresent } from '../base/assert.js';
 import { PreduceError } from '../base/errors.js';
 import { groupId } from '../base/ids.js';
+import type { PlanName } from '../collective/plan/plan.js';
+import { PLAN_NAMES } from '../collective/plan/plans.js';
 import type { Address, Peer } from '../wire/messages.js';
 import { type Child, describeExit, startChild } from './child-process.js';
 
 export interface BenchVariant {
   readonly name: string;
+  readonly collective: PlanName;
   readonly kernel: 'simd' | 'plain';
   readonly localSockets: boolean;
   readonly inPlace: boolean;
 }
 
+/** What is compared: how one plan is executed, or the plans. */
+export type BenchSubject = PlanName | 'both';
+
+const DEFAULT = { kernel: 'simd', localSockets: true, inPlace: true } as const;
+
 /** What Preduce does, and what each of its parts is worth. */
-export const BENCH_VARIANTS: readonly BenchVariant[] = [
-  { name: 'default', kernel: 'simd', localSockets: true, inPlace: true },
+const EXECUTIONS: readonly Omit<BenchVariant, 'collective'>[] = [
+  { name: 'default', ...DEFAULT },
   { name: 'plain kernel', kernel: 'plain', localSockets: true, inPlace: true },
   { name: 'tcp', kernel: 'simd', localSockets: false, inPlace: true },
   { name: 'tcp, plain kernel', kernel: 'plain', localSockets: false, inPlace: true },
   { name: 'tcp, through buffers, plain kernel', kernel: 'plain', localSockets: false, inPlace: false },
 ];
+
+/** The variants that tell about `subject`; the last is what the others are measured against. */
+export function benchVariants(subject: BenchSubject): readonly BenchVariant[] {
+  if (subject === 'both') return PLAN_NAMES.map((name) => ({ name, collective: name, ...DEFAULT }));
+  return EXECUTIONS.map((execution) => ({ ...execution, collective: subject }));
+}
 
 export type BenchRequest =
   | {
@@ -42,6 +56,7 @@ export type BenchAnswer =
 export interface BenchCollectiveOptions {
   /** Of the replica. */
   readonly bytes: number;
+  readonly subject: BenchSubject;
   /** Members of the group. */
   readonly processes: number;
   /** Measured rounds of each variant. */
@@ -101,7 +116,7 @@ function sorted(values: readonly number[]): readonly number[] {
 /** One result per variant. Throws `worker-failed`, `aborted`. */
 export async function benchCollective(options: BenchCollectiveOptions): Promise<readonly BenchResult[]> {
   const { bytes, processes, repeats, signal } = options;
-  const variants = BENCH_VARIANTS;
+  const variants = benchVariants(options.subject);
   const length = Math.ceil(bytes / BYTES_PER_VALUE);
   const script = fileURLToPath(new URL('./bench-collective-process.js', import.meta.url));
   const children = Array.from({ length: processes }, (_, rank) =>
