@@ -36,11 +36,10 @@ export function createCheckpoints({ story, save, layout }: CheckpointsDependenci
   let last: Promise<void> = Promise.resolve();
 
   async function writeOne(cut: CheckpointCut): Promise<void> {
-    const { checkpoint, progress, parts } = cut;
+    const { checkpoint } = cut;
     try {
       await save?.(cut);
-      const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-      story.tell({ type: 'checkpointed', checkpoint, ...progress, bytes });
+      story.tell({ type: 'checkpointed', checkpoint });
     } catch (error) {
       const message = `checkpoint ${checkpoint}: ${messageOf(error)}`;
       story.tell({ type: 'fault', kind: 'checkpoint', worker: null, message });
@@ -50,6 +49,8 @@ export function createCheckpoints({ story, save, layout }: CheckpointsDependenci
   return {
     write({ checkpoint, parts, progress, ledger }) {
       const cut = { checkpoint, parts, progress, ledger, timeMs: story.nowMs(), layout: layout() };
+      const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+      story.tell({ type: 'checkpointCut', checkpoint, ...progress, bytes }, cut.timeMs);
       last = last.then(() => writeOne(cut));
     },
     written: () => last,

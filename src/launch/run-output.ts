@@ -124,7 +124,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
       ? await createRunRecord({ directory, config: configOf(run) })
       : await reopenRunRecord({
           directory: resumed.directory,
-          isLast: (event) => event.type === 'checkpointed' && event.checkpoint === resumed.checkpoint,
+          isLast: (event) => event.type === 'checkpointCut' && event.checkpoint === resumed.checkpoint,
           onKept: take,
         });
   const recordedMs = lastMs;

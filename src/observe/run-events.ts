@@ -86,14 +86,16 @@ export type RunEvent = { readonly timeMs: number } & (
   | { readonly type: 'workerDead'; readonly worker: WorkerId; readonly reason: string }
   /** Something went wrong and was dealt with. */
   | { readonly type: 'fault'; readonly kind: FaultKind; readonly worker: WorkerId | null; readonly message: string }
-  /** A whole checkpoint was written; progress is what it contains. */
+  /** Every worker has kept its part; progress is what they contain. What comes after is not in the checkpoint. */
   | {
-      readonly type: 'checkpointed';
+      readonly type: 'checkpointCut';
       readonly checkpoint: number;
       readonly samples: number;
       readonly localSteps: number;
       readonly bytes: number;
     }
+  /** The checkpoint is whole: the run can go on from it. */
+  | { readonly type: 'checkpointed'; readonly checkpoint: number }
   /** The run goes on from a checkpoint; what it had done since is not in the record any more. */
   | {
       readonly type: 'resumed';
