@@ -43,6 +43,7 @@ function createRun(given: number): { connect(): FarEnd } {
     story,
     evaluations: createEvaluations({
       nowMs: story.nowMs,
+      livenessMs: 5000,
       peersOf: sessions.peersOf,
       runKey: 'k',
       stateLength: () => 0,

@@ -40,6 +40,7 @@ export function refuse({ story }: RunParts, session: Session, refusal: Refusal):
 export function checkSilence(run: RunParts): void {
   const { livenessMs } = run.settings;
   const nowMs = performance.now();
+  run.evaluations.checkSilence();
   for (const session of run.sessions.all()) {
     const { state, life } = session;
     const silentMs = nowMs - session.lastHeardMs;
@@ -62,7 +63,7 @@ function onMessage(run: RunParts, session: Session, message: WorkerMessage): voi
     session.suspected = false;
     run.step({ type: 'resumed', ...session.life });
   }
-  if (isHeartbeat) return;
+  if (isHeartbeat && session.state !== 'evaluator') return;
   switch (session.state) {
     case 'new':
       if (message.type === 'hello') return onHello(run, session, message);

@@ -149,6 +149,7 @@ interface RunEvaluationsParts extends Pick<RunParts, 'settings' | 'sessions' | '
 function createRunEvaluations({ settings, sessions, story, stopAtAccuracy, stop }: RunEvaluationsParts): Evaluations {
   return createEvaluations({
     nowMs: story.nowMs,
+    livenessMs: settings.livenessMs,
     peersOf: sessions.peersOf,
     runKey: settings.runKey,
     stateLength: () => sessions.shape?.stateLength ?? 0,
