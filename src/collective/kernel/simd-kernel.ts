@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { plainKernel } from './plain-kernel.js';
 import type { ReduceKernel } from './reduce-kernel.js';
+import { type WasmMemory, webAssembly } from './webassembly.js';
 
 /** `assembly/weighted-sum.ts`, compiled beside this module. */
 const MODULE_URL = new URL('./weighted-sum.wasm', import.meta.url);
@@ -13,7 +14,7 @@ type WeightedSum = (out: number, pointers: number, weights: number, count: numbe
 
 export interface SimdKernelOptions {
   /** Memory of the vectors. */
-  readonly memory: WebAssembly.Memory;
+  readonly memory: WasmMemory;
   /** Room for one call's addresses and weights: a view of the memory, two values for each member of the largest group. */
   readonly arguments: Float32Array;
   /** Default: beside this module. */
@@ -23,7 +24,7 @@ export interface SimdKernelOptions {
 /** Throws what WebAssembly and the file system throw, where they cannot. */
 export async function loadSimdKernel(options: SimdKernelOptions): Promise<ReduceKernel> {
   const { memory } = options;
-  const { instance } = await WebAssembly.instantiate(await readFile(options.moduleUrl ?? MODULE_URL), {
+  const { instance } = await webAssembly.instantiate(await readFile(options.moduleUrl ?? MODULE_URL), {
     env: { memory },
   });
   const weightedSum = instance.exports['weightedSum'] as WeightedSum;

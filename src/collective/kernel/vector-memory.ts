@@ -6,11 +6,12 @@ import { LIMITS } from '../../wire/limits.js';
 import { plainKernel } from './plain-kernel.js';
 import type { ReduceKernel } from './reduce-kernel.js';
 import { loadSimdKernel } from './simd-kernel.js';
+import { type WasmMemory, webAssembly } from './webassembly.js';
 
 /** What crosses to another thread. */
 export interface SharedMemory {
   /** Null: too long for WebAssembly's 4 GiB, `buffer` is all there is. */
-  readonly memory: WebAssembly.Memory | null;
+  readonly memory: WasmMemory | null;
   readonly buffer: SharedArrayBuffer;
   /** Values of `input` and of `output`. */
   readonly length: number;
@@ -48,7 +49,7 @@ export function createVectorMemory(length: number): VectorMemory {
   const bytes = BYTES_PER_VALUE * totalLength(length);
   const pages = Math.ceil(bytes / PAGE_BYTES);
   if (pages > PAGES_MAX) return openVectorMemory({ memory: null, buffer: new SharedArrayBuffer(bytes), length });
-  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  const memory = new webAssembly.Memory({ initial: pages, maximum: pages, shared: true });
   return openVectorMemory({ memory, buffer: memory.buffer, length });
 }
 
