@@ -26,6 +26,11 @@ export interface ComputeModel {
 export function parseTrace(text: string, name: string): Trace {
   const anybody: number[] = [];
   const byWorker = new Map<number, number[]>();
+  const timesOf = (worker: number): number[] => {
+    const times = byWorker.get(worker) ?? [];
+    byWorker.set(worker, times);
+    return times;
+  };
   text.split('\n').forEach((line, index) => {
     const trimmed = line.trim();
     if (trimmed === '' || trimmed.startsWith('#')) return;
@@ -37,11 +42,8 @@ export function parseTrace(text: string, name: string): Trace {
         `${name}, line ${index + 1}: expected MILLISECONDS or WORKER,MILLISECONDS above 0, got "${trimmed.slice(0, 40)}"`,
       );
     }
-    if (match[1] === undefined) return void anybody.push(milliseconds);
-    const worker = Number(match[1]);
-    const times = byWorker.get(worker) ?? [];
-    byWorker.set(worker, times);
-    times.push(milliseconds);
+    if (match[1] === undefined) anybody.push(milliseconds);
+    else timesOf(Number(match[1])).push(milliseconds);
   });
   if (anybody.length === 0 && byWorker.size === 0) {
     throw new PreduceError('bad-data', `${name}: expected at least one line with an iteration's time, got none`);

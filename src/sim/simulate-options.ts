@@ -1,0 +1,217 @@
+/**
+ * The options of a simulation: defaults and checks. Grouping is checked by the core's own rules.
+ */
+import { PreduceError } from '../base/errors.js';
+import { unknownNameMessage } from '../base/nearest.js';
+import { PLAN_NAMES } from '../collective/plan/plans.js';
+import type { PlanName } from '../collective/plan/plan.js';
+import {
+  type CoreConfig,
+  defaultCoreConfig,
+  type FilterName,
+  type StrategyName,
+  type Weighting,
+} from '../core/config.js';
+import { strategies } from '../core/strategies/strategies.js';
+import { validateCoreConfig } from '../core/validate-config.js';
+import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
+import type { ComputeModel, Trace } from './compute-model.js';
+import type { NetworkOptions } from './network-model.js';
+import { DEFAULT_LEARNING_RATE, PROBLEM_NAMES, type ProblemName, type ProblemOptions } from './problem.js';
+
+export interface SimulateOptions {
+  /** Default partial-reduce. */
+  readonly strategy?: string;
+  /** N, default 8. */
+  readonly workers?: number;
+  /** P, default 2. */
+  readonly groupSize?: number;
+  readonly weights?: 'dynamic' | 'constant';
+  readonly weighting?: Weighting;
+  readonly alpha?: number;
+  readonly gap?: 'freshest' | 'initial';
+  readonly filter?: FilterName;
+  readonly connectivityGroups?: number | 'auto';
+  /** Time of an iteration without any slow-down, in ms; default 100. */
+  readonly computeMs?: number;
+  /** `--slow` specifications, traces not among them. */
+  readonly slow?: readonly string[];
+  /** Measured times in the place of `computeMs`. */
+  readonly trace?: Trace | null;
+  /** Sigma of a log-normal factor of mean 1 on every iteration; default 0. */
+  readonly noise?: number;
+  /** Worker to worker, in ms; default 0.1. */
+  readonly latencyMs?: number;
+  /** Worker to controller, one way, in ms; default: as between workers. */
+  readonly controlLatencyMs?: number;
+  /** Of each link, each way; default 10^10; Infinity: bytes cost nothing. */
+  readonly bitsPerSecond?: number;
+  /** Default 45,000,000 (ResNet-18). */
+  readonly modelBytes?: number;
+  readonly plan?: string;
+  readonly problem?: string;
+  /** Parameters of the problem; default 16. */
+  readonly dimension?: number;
+  /** Of the quadratic: standard deviation of one sample's gradient noise; default 1. */
+  readonly gradientNoise?: number;
+  /** Of the quadratic: how far the workers' own optima lie from the common one; default 0. */
+  readonly spread?: number;
+  readonly learningRate?: number;
+  readonly momentum?: number;
+  readonly batchSamples?: number;
+  /** Local steps of all workers together; default 200 for each worker, unless there is a duration. */
+  readonly steps?: number | null;
+  /** Virtual time, in ms. */
+  readonly durationMs?: number | null;
+  readonly targetLoss?: number | null;
+  /** Whether reaching the target ends the run; default true. */
+  readonly stopAtTarget?: boolean;
+  /** Default: 50 evaluations in a run whose length in steps is known, else one after 5 steps of everybody. */
+  readonly evaluateEverySamples?: number;
+  readonly seed?: number;
+}
+
+export interface ResolvedSimulation {
+  readonly core: CoreConfig;
+  readonly workerCount: number;
+  readonly compute: ComputeModel;
+  readonly network: NetworkOptions;
+  readonly problemName: ProblemName;
+  readonly problem: ProblemOptions;
+  readonly learningRate: number;
+  readonly momentum: number;
+  readonly batchSamples: number;
+  readonly seed: number;
+  readonly durationMs: number | null;
+  readonly targetLoss: number | null;
+  readonly stopAtTarget: boolean;
+}
+
+const STEPS_PER_WORKER = 200;
+const EVALUATIONS = 50;
+const EVALUATED_STEPS = 5;
+/** A plan has a step for each pair of members. */
+const WORKERS_MAX = 16_384;
+
+function badOption(message: string): PreduceError {
+  return new PreduceError('bad-option', message);
+}
+
+function whole(flag: string, value: number, least: number, most = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw badOption(`${flag}: expected a whole number ${range}, got ${value}`);
+}
+
+/** A finite number of at least 0; with a `unit` where its values have one. */
+function notNegative(flag: string, value: number, unit = ''): number {
+  if (Number.isFinite(value) && value >= 0) return value;
+  throw badOption(`${flag}: expected a number of at least 0, got ${value}${unit}`);
+}
+
+function aboveZero(flag: string, value: number, unit = ''): number {
+  if (Number.isFinite(value) && value > 0) return value;
+  throw badOption(`${flag}: expected a number above 0, got ${value}${unit}`);
+}
+
+function named<T extends string>(kind: string, name: string, known: readonly T[]): T {
+  const found = known.find((each) => each === name);
+  if (found === undefined) throw badOption(unknownNameMessage(kind, name, known));
+  return found;
+}
+
+/** Fills in defaults and checks them all. Throws `bad-option`, `bad-config`. */
+export function resolveSimulation(options: SimulateOptions): ResolvedSimulation {
+  const workerCount = whole('--workers', options.workers ?? 8, 1, WORKERS_MAX);
+  const seed = whole('--seed', options.seed ?? 1, 0);
+  const batchSamples = whole('--batch-size', options.batchSamples ?? 32, 1);
+  const problemName = named('problem', options.problem ?? 'quadratic', PROBLEM_NAMES);
+  const targetLoss = options.targetLoss ?? null;
+  if (targetLoss !== null) aboveZero('--target-loss', targetLoss);
+  const momentum = options.momentum ?? 0;
+  if (!(momentum >= 0 && momentum < 1)) {
+    throw badOption(`--momentum: expected a number from 0 to below 1, got ${momentum}`);
+  }
+  return {
+    core: resolveCore(options, { workerCount, batchSamples }),
+    workerCount,
+    compute: resolveCompute(options, workerCount),
+    network: resolveNetwork(options),
+    problemName,
+    problem: {
+      seed,
+      workerCount,
+      batchSamples,
+      // The logistic problem has a bias beside its features.
+      dimension: whole('--dimension', options.dimension ?? 16, 2),
+      noise: notNegative('--gradient-noise', options.gradientNoise ?? 1),
+      spread: notNegative('--spread', options.spread ?? 0),
+    },
+    learningRate: aboveZero('--lr', options.learningRate ?? DEFAULT_LEARNING_RATE[problemName]),
+    momentum,
+    batchSamples,
+    seed,
+    durationMs: options.durationMs == null ? null : aboveZero('--duration', options.durationMs, ' ms'),
+    targetLoss,
+    stopAtTarget: options.stopAtTarget ?? true,
+  };
+}
+
+function resolveCore(
+  options: SimulateOptions,
+  { workerCount, batchSamples }: { readonly workerCount: number; readonly batchSamples: number },
+): CoreConfig {
+  const { filter, connectivityGroups, durationMs = null } = options;
+  const groupSize = whole('--group-size', options.groupSize ?? 2, 2);
+  if (groupSize > workerCount && workerCount > 1) {
+    throw badOption(`--group-size: expected at most the ${workerCount} workers of the run, got ${groupSize}`);
+  }
+  const steps = options.steps ?? (durationMs === null ? STEPS_PER_WORKER * workerCount : null);
+  if (steps !== null) whole('--steps', steps, 1);
+  const evaluateEverySamples =
+    options.evaluateEverySamples ??
+    batchSamples * Math.ceil(steps === null ? EVALUATED_STEPS * workerCount : steps / EVALUATIONS);
+  const names = Object.keys(strategies) as StrategyName[];
+  const core = defaultCoreConfig({
+    strategy: named('strategy', options.strategy ?? 'partial-reduce', names),
+    groupSize,
+    weights:
+      options.weights === 'constant'
+        ? { rule: 'constant' }
+        : { rule: 'dynamic', alpha: options.alpha ?? 0.9, gap: options.gap ?? 'freshest' },
+    weighting: options.weighting ?? 'equal',
+    ...(filter === undefined ? {} : { filter }),
+    ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
+    minWorkers: workerCount,
+    maxLocalSteps: steps,
+    evaluateEverySamples: whole('--evaluate-every', evaluateEverySamples, 1),
+  });
+  validateCoreConfig(core);
+  return core;
+}
+
+function resolveCompute(options: SimulateOptions, workerCount: number): ComputeModel {
+  const slow = (options.slow ?? []).map(parseSlowDown);
+  checkSlowDowns(slow, workerCount);
+  const sigma = notNegative('--noise', options.noise ?? 0);
+  return {
+    referenceMs: aboveZero('--compute', options.computeMs ?? 100, ' ms'),
+    slow: sigma === 0 ? slow : [...slow, { kind: 'lognormal', sigma }],
+    trace: options.trace ?? null,
+  };
+}
+
+function resolveNetwork(options: SimulateOptions): NetworkOptions {
+  const latencyMs = notNegative('--latency', options.latencyMs ?? 0.1, ' ms');
+  const bitsPerSecond = options.bitsPerSecond ?? 1e10;
+  if (!(bitsPerSecond > 0)) {
+    throw badOption(`--bandwidth: expected more than 0 bits per second, or "unlimited", got ${bitsPerSecond}`);
+  }
+  return {
+    latencyMs,
+    controlLatencyMs: notNegative('--control-latency', options.controlLatencyMs ?? latencyMs, ' ms'),
+    bitsPerSecond,
+    modelBytes: whole('--model-bytes', options.modelBytes ?? 45e6, 0),
+    plan: named('plan', options.plan ?? PLAN_NAMES[0] ?? 'direct', PLAN_NAMES) satisfies PlanName,
+  };
+}

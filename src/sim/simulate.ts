@@ -1,0 +1,57 @@
+/**
+ * `simulate`: one run in virtual time, from options to the numbers that a real run gives. Deterministic: no clock, no
+ * chance but the seed's.
+ */
+import { createSummary, type RunSummary } from '../observe/summary.js';
+import { playFleet } from './fleet.js';
+import type { LossPoint } from './loss-curve.js';
+import { createNetworkModel } from './network-model.js';
+import { createProblem, type ProblemName } from './problem.js';
+import { resolveSimulation, type SimulateOptions } from './simulate-options.js';
+
+/** The fields of a real run's summary, in virtual seconds, and what only a simulation has. */
+export interface SimulationResult extends RunSummary {
+  readonly problem: ProblemName;
+  /** The loss whose first reaching gives `targetSeconds`; null: no target. */
+  readonly targetLoss: number | null;
+  /** Root mean square distance of the replicas from their mean, before the final average. */
+  readonly replicaDistance: number;
+  /** Events that the controller took. */
+  readonly events: number;
+  /** Fingerprint of all that the controller decided, and when: equal for equal options. */
+  readonly traceHash: string;
+  /** Loss of the mean replica; the last point is the final model's. */
+  readonly curve: readonly LossPoint[];
+}
+
+/** Simulates one run. Throws `bad-option`, `bad-config`, `bad-data`. */
+export function simulate(options: SimulateOptions): SimulationResult {
+  const { network, problemName, problem, ...resolved } = resolveSimulation(options);
+  const { core, workerCount, seed, targetLoss } = resolved;
+  const summary = createSummary({
+    strategy: core.strategy,
+    workers: workerCount,
+    groupSize: core.groupSize,
+    weights: core.strategy === 'partial-reduce' ? core.weights.rule : null,
+    seed,
+    targetAccuracy: null,
+    out: null,
+  });
+  const { curve, ...outcome } = playFleet({
+    ...resolved,
+    network: createNetworkModel(network),
+    problem: createProblem(problemName, problem),
+    onEvent: summary.add,
+  });
+  const last = curve.points.at(-1);
+  return {
+    ...summary.result(),
+    targetSeconds: curve.targetMs === null ? null : curve.targetMs / 1000,
+    testLoss: last?.loss ?? null,
+    testAccuracy: last?.accuracy ?? null,
+    problem: problemName,
+    targetLoss,
+    ...outcome,
+    curve: curve.points,
+  };
+}
