@@ -139,7 +139,8 @@ function checkEnd({ core, durationMs }: ResolvedRun, { ledger, progress, timeMs 
       `--resume: expected a run with something left to do, got one that ${what}: raise ${flag}`,
     );
   const epochs = core.ledger?.epochs ?? null;
-  if (ledger !== null && epochs !== null && ledger.epoch >= epochs && ledger.open.length === 0) {
+  const hasWork = ledger === null || epochs === null || [ledger, ...ledger.open].some(({ epoch }) => epoch < epochs);
+  if (!hasWork) {
     throw ended(`has processed its ${epochs} epochs`, '--epochs');
   }
   if (core.maxLocalSteps !== null && progress.localSteps >= core.maxLocalSteps) {

@@ -34,6 +34,9 @@ export interface TrainOptions extends RunOptions, TrainHooks {
 /** Compiled entry of the program, which worker processes run too. */
 const PROGRAM = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
+/** More than any training set has, and few enough to be multiplied by epochs. */
+const SAMPLES_MAX = 2 ** 32;
+
 /** How long a process may take to end by itself once the run is over. */
 export const EXIT_GRACE_MS = 5000;
 
@@ -85,7 +88,7 @@ export async function planTraining(options: TrainOptions): Promise<TrainingPlan>
 /** Reads the data once, for its size and its errors, and resolves the options against it. */
 export async function prepareRun(options: RunOptions): Promise<ResolvedRun> {
   // A first pass finds wrong options before the data is read.
-  const { workload } = resolveRun(options, Number.MAX_SAFE_INTEGER);
+  const { workload } = resolveRun(options, SAMPLES_MAX);
   const { train: samples } = await workload.loadData(options.dataDirectory ?? null);
   return resolveRun(options, samples.sampleCount);
 }
