@@ -2,7 +2,14 @@
  * The flags that `train` and `compare` share, and what they mean for a run.
  */
 import { type Command, Option } from 'commander';
-import { FILTER_NAMES, type FilterName, type Weighting, WEIGHTINGS } from '../core/config.js';
+import {
+  COLLECTIVE_CHOICES,
+  type CollectiveChoice,
+  FILTER_NAMES,
+  type FilterName,
+  type Weighting,
+  WEIGHTINGS,
+} from '../core/config.js';
 import type { RunOptions } from '../launch/run-options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
 import { SCHEDULE_NAMES, type ScheduleName } from '../training/schedule.js';
@@ -16,6 +23,7 @@ export interface RunFlags {
   readonly groupSize?: number;
   readonly weights?: 'dynamic' | 'constant';
   readonly weighting?: Weighting;
+  readonly collective?: CollectiveChoice;
   readonly alpha?: number;
   readonly gap?: 'freshest' | 'initial';
   readonly filter?: FilterName;
@@ -60,6 +68,11 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
       '--weighting <rule>',
       'equal (default), or samples: weights times the samples since the last group',
       oneOf('--weighting', WEIGHTINGS),
+    )
+    .option(
+      '--collective <name>',
+      'how a group averages: auto (default), direct or ring',
+      oneOf('--collective', COLLECTIVE_CHOICES),
     )
     .option('--alpha <a>', 'staleness decay of the dynamic weights (default: 0.9)', realNumber('--alpha'))
     .option(
@@ -133,6 +146,7 @@ export function runOptionsOf(flags: RunFlags): RunOptions {
     groupSize: flags.groupSize,
     weights: flags.weights,
     weighting: flags.weighting,
+    collective: flags.collective,
     alpha: flags.alpha,
     gap: flags.gap,
     filter: flags.filter,

@@ -101,7 +101,7 @@ function start({ sessions, story, onStarted }: RunParts, effect: EffectOf<'start
 }
 
 function formGroup({ sessions, story }: RunParts, { group, progress }: EffectOf<'formGroup'>): void {
-  const { id, kind, kMax } = group;
+  const { id, kind, collective, kMax } = group;
   const members = group.members.map(({ worker, incarnation, k, weight }) => ({
     worker,
     incarnation,
@@ -110,7 +110,7 @@ function formGroup({ sessions, story }: RunParts, { group, progress }: EffectOf<
     weight,
   }));
   for (const member of group.members) {
-    sessions.send(member, { type: 'group', group: id, kind, members, kMax, progress });
+    sessions.send(member, { type: 'group', group: id, kind, collective, members, kMax, progress });
   }
   story.tell({
     type: 'groupFormed',

@@ -18,6 +18,14 @@ export type FilterName = (typeof FILTER_NAMES)[number];
 
 export const FILTER_NAMES = ['epoch', 'window', 'none'] as const;
 
+/** The plan of a collective: what each member sends to whom (collective/plan). */
+export type CollectiveName = 'direct' | 'ring';
+
+/** `auto`: by the size of each group. */
+export type CollectiveChoice = (typeof COLLECTIVE_CHOICES)[number];
+
+export const COLLECTIVE_CHOICES = ['auto', 'direct', 'ring'] as const;
+
 export type StrategyName = 'partial-reduce' | 'all-reduce';
 
 /** The training set as the shard ledger sees it (algorithms.md 3.5). */
@@ -58,6 +66,7 @@ export interface CoreConfig {
   readonly connectivityGroups: number | 'auto';
   readonly weights: WeightRule;
   readonly weighting: Weighting;
+  readonly collective: CollectiveChoice;
   /** Workers that must hold the model before anybody computes. */
   readonly minWorkers: number;
   /** How long a suspect keeps its place, in ms; every other time-out derives from it. */
@@ -86,6 +95,7 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     connectivityGroups: 'auto',
     weights: { rule: 'dynamic', alpha: 0.9, gap: 'freshest' },
     weighting: 'equal',
+    collective: 'auto',
     minWorkers: 2,
     livenessMs: 5000,
     holdTimeoutMs: 'auto',

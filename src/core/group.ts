@@ -2,6 +2,7 @@
  * A formed group, as the broadcaster sends it to its members (algorithms.md 2, step 4).
  */
 import type { GroupId, WorkerId } from '../base/ids.js';
+import type { CollectiveName } from './config.js';
 
 /** What a group averages: `step` during training, `final` for the model that is handed over at the end. */
 export type GroupKind = 'step' | 'final';
@@ -18,6 +19,7 @@ export interface GroupMember {
 export interface Group {
   readonly id: GroupId;
   readonly kind: GroupKind;
+  readonly collective: CollectiveName;
   /** In the order of their READY signals; sums run in this order. At least two, except a `final` group of one. */
   readonly members: readonly GroupMember[];
   /** k of the freshest member; every member continues from it. */

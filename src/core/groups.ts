@@ -3,6 +3,7 @@
  */
 import { assertPresent } from '../base/assert.js';
 import { groupId } from '../base/ids.js';
+import { chooseCollective } from './collectives.js';
 import type { WorkerEvent } from './events.js';
 import type { Group, GroupKind } from './group.js';
 import type { Signal } from './grouping/signal-queue.js';
@@ -134,6 +135,7 @@ export function formGroup(
   const group: Group = {
     id: groupId(state.config.term, state.groupCount),
     kind,
+    collective: chooseCollective(state.config.collective, candidates.length),
     members: candidates.map(({ member, k }, i) => ({
       worker: member.worker,
       incarnation: member.incarnation,

@@ -3,7 +3,7 @@
  */
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
-import { type CoreConfig, FILTER_NAMES, WEIGHTINGS } from './config.js';
+import { COLLECTIVE_CHOICES, type CoreConfig, FILTER_NAMES, WEIGHTINGS } from './config.js';
 import { strategies } from './strategies/strategies.js';
 
 function isWhole(value: number, least: number): boolean {
@@ -23,6 +23,9 @@ function* problems(config: CoreConfig): Generator<string> {
   if (!FILTER_NAMES.includes(config.filter)) yield unknownNameMessage('filter', config.filter, FILTER_NAMES);
   if (!WEIGHTINGS.includes(config.weighting)) {
     yield unknownNameMessage('weighting', config.weighting, WEIGHTINGS);
+  }
+  if (!COLLECTIVE_CHOICES.includes(config.collective)) {
+    yield unknownNameMessage('collective', config.collective, COLLECTIVE_CHOICES);
   }
   if (!isWhole(config.term, 1)) yield `term: expected a whole number from 1, got ${config.term}`;
   if (!isWhole(groupSize, 2)) {

@@ -5,6 +5,7 @@ import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
 import {
   type CheckpointConfig,
+  type CollectiveChoice,
   type CoreConfig,
   defaultCoreConfig,
   type FilterName,
@@ -38,6 +39,8 @@ export interface RunOptions extends OptimizationOptions {
   readonly weights?: 'dynamic' | 'constant';
   /** `samples`: weights are multiplied by the samples since the last group. Default equal. */
   readonly weighting?: Weighting;
+  /** How the members of a group average; `auto` (default): by its size. */
+  readonly collective?: CollectiveChoice;
   /** Staleness decay of the dynamic weights, default 0.9. */
   readonly alpha?: number;
   readonly gap?: 'freshest' | 'initial';
@@ -142,10 +145,11 @@ function resolveWeights(options: RunOptions): WeightRule {
 
 /** What is handed to core as it is. */
 function groupingOf(options: RunOptions): Partial<CoreConfig> {
-  const { filter, connectivityGroups, livenessMs } = options;
+  const { collective, filter, connectivityGroups, livenessMs } = options;
   return {
     weights: resolveWeights(options),
     weighting: options.weighting ?? 'equal',
+    ...(collective === undefined ? {} : { collective }),
     ...(filter === undefined ? {} : { filter }),
     ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
     ...(livenessMs === undefined ? {} : { livenessMs }),

@@ -147,6 +147,8 @@ const controllerMessages = [
     type: z.literal('group'),
     group,
     kind: z.enum(['step', 'final']),
+    /** The plan that all members follow (protocol.md 5). */
+    collective: z.enum(['direct', 'ring']),
     members: z.array(member).min(1).max(LIMITS.workersMax),
     kMax: k,
     progress,

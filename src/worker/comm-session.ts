@@ -123,7 +123,7 @@ export async function startCommSession(
     try {
       const { bytesSent } = await assertPresent(communicator, 'communicator').reduce({
         group: id,
-        collective: 'direct',
+        collective: message.collective,
         members: message.members,
         rank: message.members.findIndex((member) => member.worker === self?.worker),
         weights: message.members.map((member) => member.weight),
