@@ -51,7 +51,7 @@ export function addBenchCommand(program: Command): void {
     .command('collective')
     .description('time of one collective between local processes, copies in and out included')
     .option('--bytes <size>', "size of each member's replica", bytes, 45e6)
-    .option('--processes <counts>', 'members, several counts separated by commas', processCounts, [2])
+    .option('--processes <n,m>', 'members, several counts separated by commas', processCounts, [2])
     .option(
       '--collective <name>',
       'direct or ring, in each way to execute it; both: one against the other',

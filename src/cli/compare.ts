@@ -4,6 +4,7 @@
 import type { Command } from 'commander';
 import type { ComparisonResult } from '../launch/comparison-output.js';
 import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
+import { SOURCES_HELP } from './option-sources.js';
 import { wholeNumber } from './parse.js';
 import { createProgress, createSilence, type Progress } from './progress.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
@@ -23,11 +24,12 @@ export function addCompareCommand(program: Command): void {
   addRunFlags(command, 'mnist-mlp')
     .addHelpText(
       'after',
-      `
+      `${SOURCES_HELP}
 Examples:
-  preduce compare --slow straggler:3,4                           one of four workers is four times slower
+  preduce compare --slow straggler:3,4           one of four is 4 times slower
   preduce compare --slow hl:3 --workers 8 --group-size 3 --repeat 3
-  preduce compare --strategies partial-reduce,all-reduce --json --quiet`,
+  preduce compare --strategies partial-reduce,all-reduce --json --quiet
+  preduce compare --config run.yaml --repeat 3   options from a file`,
     )
     .action(runCompare);
 }

@@ -8,6 +8,7 @@ import type { RunEvent } from '../observe/run-events.js';
 import type { RunSummary } from '../observe/summary.js';
 import { describeJoinedRun, describeRun } from './describe-run.js';
 import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
+import { SOURCES_HELP } from './option-sources.js';
 import { path, port } from './parse.js';
 import { createProgress, createSilence } from './progress.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
@@ -34,14 +35,16 @@ export function addControllerCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Training begins when --workers have joined. With --workload the run ends with model and report in its directory on this
-machine. Without, it serves hand-written workers (joinRun), which bring their own data and keep the model; it ends by
+Training begins when --workers have joined. With --workload the run ends with
+model and report in its directory on this machine. Without, it serves workers of
+your own (joinRun), which bring their data and keep the model; it ends by
 --steps or --duration, or when they have all finished.
-
+${SOURCES_HELP}
 Examples:
   preduce controller --workload mnist-mlp --workers 2
-  preduce controller --workload mnist-mlp --workers 4 --epochs 3 --bind 0.0.0.0 --token-file token.txt
-  preduce controller --workers 2 --steps 1000                      for workers of your own`,
+  preduce controller --workload mnist-mlp --bind 0.0.0.0 --token-file token.txt
+  preduce controller --config run.yaml --port 29500   options from a file
+  preduce controller --workers 2 --steps 1000         for workers of your own`,
     )
     .action(runController);
 }

@@ -22,9 +22,9 @@ export function addReportCommand(program: Command): void {
 Runs of one name and the same settings, seeds apart, are shown as repeats.
 
 Examples:
-  preduce report runs/2026-01-31T09-30-00-compare            a comparison, made anew
-  preduce report runs/monday runs/tuesday --out week.html    several runs beside each other
-  preduce report runs/killed                                 a run that has no report of its own`,
+  preduce report runs/2026-01-31T09-30-00-compare   a comparison, made anew
+  preduce report runs/monday runs/tuesday --out week.html
+  preduce report runs/killed                        one that was cut short`,
     )
     .action(runReport);
 }

@@ -13,6 +13,7 @@ import {
 import type { RunOptions } from '../launch/run-options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
 import { SCHEDULE_NAMES, type ScheduleName } from '../training/schedule.js';
+import { addConfigFlag } from './option-sources.js';
 import { collect, duration, oneOf, path, realNumber, wholeNumber, wholeNumberOrAuto } from './parse.js';
 
 /** As commander hands them over. */
@@ -54,7 +55,7 @@ export interface RunFlags {
 
 /** Adds the flags to a command. */
 export function addRunFlags(command: Command, defaultWorkload?: string): Command {
-  return command
+  return addConfigFlag(command)
     .option('--workload <name>', 'what to train, see `preduce workloads`', defaultWorkload)
     .option('--data <dir>', 'where its data lies (default: what the package ships)', path('--data'))
     .option('--workers <n>', 'worker processes (default: 4)', wholeNumber('--workers'))

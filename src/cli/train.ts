@@ -6,6 +6,7 @@ import type { CheckpointEvery } from '../launch/run-options.js';
 import type { RunResult } from '../launch/run-output.js';
 import { describeRun } from './describe-run.js';
 import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
+import { SOURCES_HELP } from './option-sources.js';
 import { createProgress, createSilence } from './progress.js';
 import { path, samplesOrTime } from './parse.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
@@ -34,12 +35,13 @@ export function addTrainCommand(program: Command): void {
   addRunFlags(command)
     .addHelpText(
       'after',
-      `
+      `${SOURCES_HELP}
 Examples:
-  preduce train                                         4 workers train on MNIST by partial reduce
-  preduce train --slow straggler:3,4 --epochs 5         worker 3 is four times slower
-  preduce train --strategy all-reduce --json --quiet    for scripts: one JSON object on stdout
-  preduce train --resume runs/NAME                      go on with a run that was interrupted or killed`,
+  preduce train                                        MNIST by 4 workers
+  preduce train --slow straggler:3,4 --epochs 5        one is 4 times slower
+  preduce train --strategy all-reduce --json --quiet   for scripts
+  preduce train --config run.yaml --seed 2             options from a file
+  preduce train --resume runs/NAME                     go on with a run`,
     )
     .action(runTrain);
 }

@@ -2,16 +2,18 @@
  * `preduce worker`: join a run, train until it ends.
  */
 import type { Command } from 'commander';
-import { readToken } from './token.js';
+import { PreduceError } from '../base/errors.js';
 import { followParent } from '../launch/child-process.js';
 import { parseTrainingConfig } from '../training/config.js';
 import { trainWorker } from '../training/loop.js';
 import { findWorkload } from '../training/workload.js';
 import { connectWorker } from '../worker/worker-run.js';
+import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
 import { controllerUrl, path, workerNumber } from './parse.js';
+import { readToken } from './token.js';
 
 interface WorkerFlags {
-  readonly controller: string;
+  readonly controller?: string;
   readonly tokenFile?: string;
   readonly data?: string;
   readonly worker?: number;
@@ -19,12 +21,11 @@ interface WorkerFlags {
 }
 
 export function addWorkerCommand(program: Command): void {
-  program
-    .command('worker')
-    .description('join a run and train until it ends')
-    .requiredOption(
+  const command = program.command('worker').description('join a run and train until it ends');
+  addConfigFlag(command)
+    .option(
       '--controller <url>',
-      'address of the controller, like ws://host:29400',
+      'address of the controller, like ws://host:29400 (default: PREDUCE_CONTROLLER)',
       controllerUrl('--controller'),
     )
     .option('--token-file <file>', "file that holds the run's token", path('--token-file'))
@@ -37,10 +38,11 @@ export function addWorkerCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      `
+      `${SOURCES_HELP}
 Examples:
   preduce worker --controller ws://127.0.0.1:29400
-  preduce worker --controller ws://10.0.0.1:29400 --token-file token.txt --data ./mnist`,
+  preduce worker --controller ws://10.0.0.1:29400 --token-file token.txt
+  preduce worker --config worker.yaml   options from a file`,
     )
     .action(runWorker);
 }
@@ -52,6 +54,12 @@ async function runWorker(flags: WorkerFlags): Promise<void> {
   process.once('SIGTERM', leaveOnce);
   if (process.channel === undefined) process.once('SIGINT', leaveOnce);
 
+  if (flags.controller === undefined) {
+    throw new PreduceError(
+      'bad-option',
+      "--controller: expected the controller's address, got none: pass --controller ws://host:29400 or set PREDUCE_CONTROLLER",
+    );
+  }
   const connected = await connectWorker({
     controller: flags.controller,
     token: await readToken(flags.tokenFile),

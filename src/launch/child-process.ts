@@ -34,10 +34,15 @@ export interface Child {
 
 const LAST_LINES = 5;
 
+/** What stands for options of the command that was typed is not for its children, which are told all that they need. */
+function inheritedEnvironment(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PREDUCE_')));
+}
+
 /** Starts `node script args` with the engine's threads kept from spinning up before they are asked for. */
 export function startChild(options: ChildOptions): Child {
   const child: ChildProcess = fork(options.script, [...options.args], {
-    env: { ...process.env, ...options.env },
+    env: { ...inheritedEnvironment(), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: [],
   });

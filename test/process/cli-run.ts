@@ -26,15 +26,17 @@ export interface CliProcess {
   said(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
+export type Variables = Readonly<Record<string, string>>;
+
 /** A folder of a test's own, and what was started in it. */
 export interface Workplace {
   readonly folder: string;
   /** A path in the folder. */
   path(name: string): string;
-  /** Starts it in the folder, or in a sub-folder that exists. */
-  start(args: readonly string[], cwd?: string): CliProcess;
+  /** Starts it in the folder, or in a sub-folder that exists, with variables beside those of this process. */
+  start(args: readonly string[], cwd?: string, variables?: Variables): CliProcess;
   /** Starts it and waits for its end. */
-  run(args: readonly string[], cwd?: string): Promise<CliResult>;
+  run(args: readonly string[], cwd?: string, variables?: Variables): Promise<CliResult>;
   /** Ends what still runs, and removes the folder. */
   close(): Promise<void>;
 }
@@ -42,8 +44,8 @@ export interface Workplace {
 export async function openWorkplace(): Promise<Workplace> {
   const folder = await mkdtemp(join(tmpdir(), 'preduce-cli-'));
   const started: CliProcess[] = [];
-  function start(args: readonly string[], cwd = folder): CliProcess {
-    const cli = startCli(args, cwd);
+  function start(args: readonly string[], cwd = folder, variables: Variables = {}): CliProcess {
+    const cli = startCli(args, cwd, variables);
     started.push(cli);
     return cli;
   }
@@ -51,7 +53,7 @@ export async function openWorkplace(): Promise<Workplace> {
     folder,
     path: (name) => join(folder, name),
     start,
-    run: (args, cwd) => start(args, cwd).ended,
+    run: (args, cwd, variables) => start(args, cwd, variables).ended,
     async close() {
       for (const cli of started) cli.process.kill('SIGKILL');
       await Promise.all(started.map((cli) => cli.ended));
@@ -60,8 +62,12 @@ export async function openWorkplace(): Promise<Workplace> {
   };
 }
 
-function startCli(args: readonly string[], cwd: string): CliProcess {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+function startCli(args: readonly string[], cwd: string, variables: Variables): CliProcess {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...variables },
+  });
   let stdout = '';
   let stderr = '';
   const waiting = new Set<() => void>();

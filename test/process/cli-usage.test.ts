@@ -59,6 +59,25 @@ describe.concurrent('help', () => {
     expect(stdout).toMatch(new RegExp(`\nExamples:\n  preduce ${command}`));
   });
 
+  it('fits a terminal of 80 columns', async () => {
+    for (const command of ['', ...COMMANDS, 'bench collective']) {
+      const { stdout } = await place.run([...command.split(' ').filter((word) => word !== ''), '--help']);
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    }
+  });
+
+  it.each(['train', 'bench collective'])('is what `help %s` shows, too', async (command) => {
+    const words = command.split(' ');
+    const { stdout } = await place.run([...words, '--help']);
+    expect(await place.run(['help', ...words])).toMatchObject({ code: 0, stdout, stderr: '' });
+  });
+
+  it.each(['train', 'compare', 'controller', 'worker'])('of %s tells where options may stand', async (command) => {
+    const { stdout } = await place.run([command, '--help']);
+    expect(stdout).toMatch(/Flags\s+win\s+over\s+variables,\s+variables\s+over\s+the\s+file/);
+    expect(stdout).toMatch(new RegExp(`\n  preduce ${command} --config \\w+\\.yaml`));
+  });
+
   it('of the program names every command', async () => {
     const { code, stdout } = await place.run(['--help']);
     expect(code).toBe(0);
@@ -87,12 +106,20 @@ describe.concurrent('help', () => {
 
 describe.concurrent('bad usage', () => {
   it.each<[string, RegExp]>([
-    ['trian', /unknown command 'trian' \(did you mean train\?\)/],
+    ['trian', /unknown command 'trian' \(did you mean train\?\); see `preduce --help`/],
+    ['trian --help', /unknown command 'trian' \(did you mean train\?\)/],
+    ['help trian', /unknown command 'trian' \(did you mean train\?\)/],
+    ['bench colective', /unknown command 'colective' \(did you mean collective\?\); see `preduce bench --help`/],
+    ['help bench colective', /unknown command 'colective' \(did you mean collective\?\)/],
+    [
+      'bench collective --byts 1',
+      /unknown option '--byts' \(did you mean --bytes\?\); see `preduce bench collective --h/,
+    ],
     ['train --bach-size 3', /unknown option '--bach-size' \(did you mean --batch-size\?\); see `preduce train --help`/],
     ['train --workers', /'--workers <n>' argument missing/],
     ['train extra', /too many arguments/],
-    ['train --workload mnist-mpl', /unknown workload "mnist-mpl" \(did you mean mnist-mlp\?\)/],
-    ['train --strategy all-redcue', /unknown strategy "all-redcue" \(did you mean all-reduce\?\)/],
+    ['train --workload mnist-mpl', /--workload: unknown workload "mnist-mpl" \(did you mean mnist-mlp\?\)/],
+    ['train --strategy all-redcue', /--strategy: unknown strategy "all-redcue" \(did you mean all-reduce\?\)/],
     ['train --weights dynmic', /--weights "dynmic" \(did you mean dynamic\?\)/],
     ['train --workers two', /--workers: expected a whole number, got "two"/],
     ['train --workers 1.5', /--workers: expected a whole number, got "1.5"/],
@@ -106,13 +133,15 @@ describe.concurrent('bad usage', () => {
     ['train --epochs -1', /--epochs: expected .*, got -1/],
     ['train --duration 5parsecs', /--duration: expected a duration like .*, got "5parsecs"/],
     ['train --target-accuracy 97', /--target-accuracy: expected a share .*, got 97/],
-    ['train --alpha 1', /alpha: expected .*, got 1/],
+    ['train --alpha 1', /--alpha: expected .*, got 1/],
+    ['train --liveness 0s', /--liveness: expected .*, got 0 ms/],
+    ['train --connectivity-groups 0', /--connectivity-groups: expected .*, got 0/],
     ['train --slow hl', /--slow "hl": /],
     ['train --slow straggler:9,4', /--slow straggler:9,4: the run has workers 0 to 3, got worker 9/],
     ['train --out ""', /--out: expected a path, got nothing/],
     ['train --data ../digits --batch-size 201', /--batch-size: expected at most the 200 samples .*, got 201/],
     ['train --data ../digits --workers 201 --batch-size 1', /--workers: 201 workers .* the training set has 200/],
-    ['compare --strategies all-redcue', /unknown strategy "all-redcue" \(did you mean all-reduce\?\)/],
+    ['compare --strategies all-redcue', /--strategies: unknown strategy "all-redcue" \(did you mean all-reduce\?\)/],
     ['compare --strategies all-reduce,all-reduce', /--strategies: each can be named once/],
     ['compare --repeat 0', /--repeat: expected .* at least 1, got 0/],
     ['controller --port 65536', /--port: expected a port from 0 to 65535, got 65536/],
@@ -122,7 +151,7 @@ describe.concurrent('bad usage', () => {
     ['controller --strategy all-redcue', /unknown strategy "all-redcue" \(did you mean all-reduce\?\)/],
     ['controller --workers 2 --group-size 3', /--group-size: expected at most the 2 workers of the run, got 3/],
     ['controller --batch-size 20', /--batch-size: expected a --workload beside it, got none/],
-    ['worker', /--controller <url>' not specified/],
+    ['worker', /--controller: expected the controller's address, got none: .* PREDUCE_CONTROLLER/],
     ['worker --controller nonsense', /--controller: expected an address like ws:.*, got "nonsense"/],
     ['worker --controller ws://127.0.0.1:1 --worker -1', /--worker: expected a number from 0, got -1/],
   ])('preduce %s', async (line, message) => {
