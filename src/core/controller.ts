@@ -141,7 +141,7 @@ function applyToMember(state: RunState, member: Member, event: WorkerEvent): str
       return onFinished(state, member);
     case 'leaving':
       member.leaving = true;
-      state.active = null;
+      state.roster.update(member);
       return null;
     case 'suspected':
       onSuspected(state, member, event.reason);

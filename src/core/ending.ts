@@ -34,8 +34,8 @@ export function onFinished(state: RunState, member: Member): string | null {
 export function giveLeases(state: RunState): void {
   const { ledger } = state;
   if (ledger === null || state.finishReason !== null) return;
-  for (const member of state.members.values()) {
-    if (member.phase !== 'idle' || member.leaving || member.suspectSinceMs !== null) continue;
+  const idle = ledger.available ? state.roster.list('idle') : [];
+  for (const member of idle) {
     const lease = ledger.take(member.worker);
     if (lease === null) break;
     enter(state, member, 'computing');
@@ -52,7 +52,10 @@ export function beginFinish(state: RunState, reason: string): void {
   for (const member of state.members.values()) {
     if (member.phase === 'finished') continue;
     if (isSynced(member) && state.started) state.effects.push({ type: 'finish', ...lifeOf(member), reason });
-    else member.leaving = true;
+    else {
+      member.leaving = true;
+      state.roster.update(member);
+    }
   }
 }
 
@@ -73,10 +76,10 @@ export function checkProgress(state: RunState): void {
 /** Ends the run when nobody can or wants to take another step: the final average of whoever is left, then the end. */
 export function endWhenIdle(state: RunState): void {
   if (state.ended || (!state.started && state.finishReason === null)) return;
-  const synced = [...state.members.values()].filter(isSynced);
-  if (synced.length === 0) return end(state, []);
-  const isOver = synced.every((member) => member.phase === 'finished' && member.suspectSinceMs === null);
-  if (!isOver || state.openGroups.size > 0) return;
+  const syncedCount = state.members.size - state.roster.count('unsynced');
+  if (syncedCount === 0) return end(state, []);
+  if (state.roster.count('finished') < syncedCount || state.openGroups.size > 0) return;
+  const synced = state.roster.list('finished');
   if (state.finishReason === null) {
     beginFinish(state, 'every worker has finished');
     letLeaversGo(state);

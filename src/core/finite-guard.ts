@@ -17,6 +17,7 @@ export function guardFinite(state: RunState): boolean {
     beginFinish(state, `no gradient was finite in ${state.roundsNotFinite} rounds running: ${ADVICE}`);
     return false;
   }
+  if (state.roster.count('notFinite') === 0) return false;
   const members = [...state.members.values()];
   const lost = members.filter(
     ({ phase, finite, suspectSinceMs }) => phase === 'queued' && !finite && suspectSinceMs === null,

@@ -8,7 +8,15 @@ import type { WorkerEvent } from './events.js';
 import type { Group, GroupKind } from './group.js';
 import type { Signal } from './grouping/signal-queue.js';
 import { iterationMedianMs, type Member, recordIteration } from './member.js';
-import { activeWorkers, enqueue, enter, groupableSignals, type OpenGroup, type RunState } from './run-state.js';
+import {
+  activeWorkers,
+  enqueue,
+  enter,
+  noteMedian,
+  type OpenGroup,
+  type RunState,
+  slowestIterationMs,
+} from './run-state.js';
 import type { GroupDecision } from './strategies/strategy.js';
 import { type GroupWeighting, groupWeights } from './weights.js';
 
@@ -29,6 +37,7 @@ export function onReady(
   if (member.phase !== 'computing')
     return `READY while ${member.phase}: one is due after each "start" or finished group`;
   if (k !== member.k + 1) return `READY with k ${k}: expected ${member.k + 1}, one more than its replica's`;
+  const medianMs = iterationMedianMs(member);
   recordIteration(member, state.nowMs - member.phaseSinceMs);
   member.localSteps += 1;
   member.samples += samples;
@@ -39,6 +48,7 @@ export function onReady(
   member.counted = true;
   enqueue(state, member, { worker: member.worker, k, finite, order: state.signalCount, sinceMs: state.nowMs });
   state.signalCount += 1;
+  noteMedian(state, member, medianMs);
   state.filter.heardFrom(member.worker);
   return null;
 }
@@ -70,6 +80,7 @@ function takeReported(state: RunState, member: Member, outcome: 'committed' | 'a
   const open = state.openGroups.get(group.id);
   if (open !== undefined) {
     open.pending.delete(member.worker);
+    state.changedGroups.add(group.id);
     if (outcome === 'committed') open.committed.add(member.worker);
   }
   return group;
@@ -78,7 +89,9 @@ function takeReported(state: RunState, member: Member, outcome: 'committed' | 'a
 /** A member is lost, be it done or not: the others must not wait for what it owes them. */
 export function abortGroupOf(state: RunState, member: Member, reason: string): void {
   const open = member.openGroup === null ? undefined : state.openGroups.get(member.openGroup);
-  if (open !== undefined) abortGroup(state, open, reason);
+  if (open === undefined) return;
+  state.changedGroups.add(open.group.id);
+  abortGroup(state, open, reason);
 }
 
 function abortGroup(state: RunState, open: OpenGroup, reason: string): void {
@@ -99,7 +112,12 @@ function isLife(state: RunState, worker: Member['worker'], incarnation: number):
 
 /** Closes every group that nobody is waited for any more. */
 export function closeGroups(state: RunState): void {
-  for (const [id, open] of state.openGroups) {
+  // In the order in which they were formed.
+  const changed = [...state.changedGroups].sort((a, b) => a - b);
+  state.changedGroups.clear();
+  for (const id of changed) {
+    const open = state.openGroups.get(id);
+    if (open === undefined) continue;
     const { group, pending, committed, aborted } = open;
     const awaited = group.members.some(({ worker, incarnation }) => {
       const isAlive = isLife(state, worker, incarnation);
@@ -109,7 +127,9 @@ export function closeGroups(state: RunState): void {
     state.openGroups.delete(id);
     for (const { worker, incarnation } of group.members) {
       const member = state.members.get(worker);
-      if (member?.incarnation === incarnation) member.openGroup = null;
+      if (member?.incarnation !== incarnation) continue;
+      member.openGroup = null;
+      state.roster.update(member);
     }
     const held = group.members.map(({ worker }) => worker).filter((worker) => committed.has(worker));
     if (!aborted && exchangesGradients(state)) state.roundsNotFinite = group.finite ? 0 : state.roundsNotFinite + 1;
@@ -160,7 +180,7 @@ export function formGroup(
 /** Groups whoever the strategy says, until it says wait. */
 export function formStepGroups(state: RunState): void {
   for (;;) {
-    const signals = groupableSignals(state);
+    const signals = state.roster.groupable;
     if (signals.length === 0) return endHold(state);
     const decision = decide(state, signals);
     if ('alone' in decision) releaseAlone(state, decision.alone);
@@ -209,16 +229,7 @@ function decideInOrder(state: RunState, signals: readonly Signal[]): GroupDecisi
     return group.length < 2 && first !== undefined ? { alone: first } : { group };
   }
   const activeCount = activeWorkers(state).length;
-  return strategy.chooseGroup({ signals, activeCount, joinerCount: joinerCount(state), filter }, config);
-}
-
-function joinerCount(state: RunState): number {
-  let count = 0;
-  for (const { phase, counted, suspectSinceMs, leaving } of state.members.values()) {
-    const comes = phase === 'syncing' || (phase === 'computing' && !counted);
-    if (comes && suspectSinceMs === null && !leaving) count += 1;
-  }
-  return count;
+  return strategy.chooseGroup({ signals, activeCount, joinerCount: state.roster.count('coming'), filter }, config);
 }
 
 function takeFromQueue(state: RunState, signal: Signal): Member {
@@ -270,11 +281,7 @@ function expireHold(state: RunState, signals: readonly Signal[]): void {
 function holdTimeoutMs(state: RunState): number {
   const { holdTimeoutMs: fixed } = state.config;
   if (fixed !== 'auto') return fixed;
-  const medians = activeWorkers(state).map((worker) => {
-    const member = state.members.get(worker);
-    return member === undefined ? 0 : (iterationMedianMs(member) ?? 0);
-  });
-  return Math.max(HOLD_LEAST_MS, HOLD_ITERATIONS * Math.max(0, ...medians));
+  return Math.max(HOLD_LEAST_MS, HOLD_ITERATIONS * slowestIterationMs(state));
 }
 
 /** When the present hold ends at the latest; null without one. */

@@ -43,6 +43,8 @@ export interface Member {
   phaseSinceMs: number;
   /** Lengths of its last iterations, in ms, newest last. */
   readonly iterationsMs: number[];
+  /** Their median; null without any. */
+  medianMs: number | null;
 }
 
 const ITERATIONS_KEPT = 15;
@@ -68,6 +70,7 @@ export function createMember(worker: WorkerId, incarnation: number, nowMs: numbe
     openGroup: null,
     phaseSinceMs: nowMs,
     iterationsMs: [],
+    medianMs: null,
   };
 }
 
@@ -86,10 +89,11 @@ export function isSynced(member: Member): boolean {
 export function recordIteration(member: Member, milliseconds: number): void {
   member.iterationsMs.push(milliseconds);
   if (member.iterationsMs.length > ITERATIONS_KEPT) member.iterationsMs.shift();
+  const sorted = member.iterationsMs.toSorted((a, b) => a - b);
+  member.medianMs = sorted[Math.floor(sorted.length / 2)] ?? null;
 }
 
 /** Median of its last iterations, in ms; null before the first. */
 export function iterationMedianMs(member: Member): number | null {
-  const sorted = member.iterationsMs.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? null;
+  return member.medianMs;
 }

@@ -5,11 +5,13 @@ import { assertPresent } from '../base/assert.js';
 import { type WorkerId, workerId } from '../base/ids.js';
 import type { ControllerEvent, Life } from './events.js';
 import { abortGroupOf } from './groups.js';
-import { createMember, isActive, isSynced, type Member } from './member.js';
-import { enter, groupableSignals, type RunState } from './run-state.js';
+import { createMember, type Member } from './member.js';
+import { enter, type RunState } from './run-state.js';
 
 /** How often a joiner may fail to get the model before it is given up. */
 const TRANSFER_FAILURES_MAX = 10;
+/** Worse than any number of joiners to serve. */
+const FAILED_BEFORE = 1e9;
 
 export function lifeOf(member: Member): Life {
   return { worker: member.worker, incarnation: member.incarnation };
@@ -35,17 +37,23 @@ export function onJoined(state: RunState, event: Extract<ControllerEvent, { type
   const incarnation = (state.incarnations.get(worker) ?? 0) + 1;
   state.incarnations.set(worker, incarnation);
   const member = createMember(worker, incarnation, state.nowMs);
-  const others = [...state.members.values()];
-  state.members.clear();
-  for (const each of [...others, member].toSorted((a, b) => a.worker - b.worker)) state.members.set(each.worker, each);
+  insert(state, member);
   state.effects.push({ type: 'admit', ticket, worker, incarnation });
+}
+
+/** Keeps the members in ascending order. Most have a higher number than all before. */
+function insert(state: RunState, member: Member): void {
+  const { members, roster } = state;
+  const later = [...members.values()].filter((other) => other.worker > member.worker);
+  for (const { worker } of later) members.delete(worker);
+  for (const each of [member, ...later]) members.set(each.worker, each);
+  roster.update(member);
 }
 
 /** The lowest number that nobody ever had, so that a number always means one worker and its successors by request. */
 function freeNumber(state: RunState): WorkerId {
-  let number = 0;
-  while (state.incarnations.has(workerId(number))) number += 1;
-  return workerId(number);
+  while (state.incarnations.has(workerId(state.nextNumber))) state.nextNumber += 1;
+  return workerId(state.nextNumber);
 }
 
 export function onSynced(state: RunState, member: Member, k: number): void {
@@ -70,13 +78,13 @@ export function onTransferFailed(state: RunState, member: Member, reason: string
 
 export function onSuspected(state: RunState, member: Member, reason: string): void {
   member.suspectSinceMs ??= state.nowMs;
-  state.active = null;
+  state.roster.update(member);
   abortGroupOf(state, member, `worker ${member.worker}: ${reason}`);
 }
 
 export function onResumed(state: RunState, member: Member): void {
   member.suspectSinceMs = null;
-  state.active = null;
+  state.roster.update(member);
 }
 
 /** Takes a life out of the run; whatever it still sends is fenced by its incarnation. */
@@ -94,14 +102,14 @@ export function expelViolator(state: RunState, member: Member, message: string):
 
 function takeOut(state: RunState, member: Member): void {
   state.members.delete(member.worker);
+  state.roster.remove(member);
   state.queue.remove(member.worker);
   state.ledger?.giveBack(member.worker);
   state.collection?.pending.delete(member.worker);
-  state.active = null;
 }
 
 export function expireSuspects(state: RunState): void {
-  for (const member of state.members.values()) {
+  for (const member of state.roster.list('suspects')) {
     if (member.suspectSinceMs === null || state.nowMs < member.suspectSinceMs + state.config.livenessMs) continue;
     removeDead(state, member, `no sign of life within the liveness time-out of ${state.config.livenessMs} ms`);
   }
@@ -109,8 +117,8 @@ export function expireSuspects(state: RunState): void {
 
 /** A leave takes effect once no group counts on the worker. */
 export function letLeaversGo(state: RunState): void {
-  for (const member of state.members.values()) {
-    if (!member.leaving || member.openGroup !== null || member.group !== null) continue;
+  for (const member of state.roster.list('leavers')) {
+    if (member.openGroup !== null || member.group !== null) continue;
     takeOut(state, member);
     state.effects.push({ type: 'left', ...lifeOf(member) });
   }
@@ -118,30 +126,31 @@ export function letLeaversGo(state: RunState): void {
 
 /** Gives every worker that waits for the model a donor, as far as there is one. */
 export function startTransfers(state: RunState): void {
-  const joining = [...state.members.values()].filter(
-    (member) => member.phase === 'joining' && member.suspectSinceMs === null,
-  );
-  if (joining.length === 0) return;
+  const { members, roster } = state;
+  if (roster.count('joining') === 0) return;
   if (state.config.restored !== null && !state.started) {
     // Each brings the replica that it had.
-    for (const joiner of joining) {
+    for (const joiner of roster.list('joining')) {
       enter(state, joiner, 'syncing');
       state.effects.push({ type: 'seed', ...lifeOf(joiner) });
     }
     return;
   }
-  const settled = [...state.members.values()].some((member) => isSynced(member) || member.phase === 'syncing');
-  const [first] = joining;
-  if (!settled && !state.started && first !== undefined) {
+  if (!state.started && [...members.values()].every((member) => member.phase === 'joining')) {
+    const [first] = roster.list('joining');
+    if (first === undefined) return;
     enter(state, first, 'syncing');
     state.effects.push({ type: 'seed', ...lifeOf(first) });
     return;
   }
-  if (!mayTransfer(state)) return;
-  for (const joiner of joining) {
-    const donor = chooseDonor(state, joiner);
+  if (roster.count('donors') === 0 || !mayTransfer(state)) return;
+  const donors = roster.list('donors');
+  const busy = transfersOf(members.values());
+  for (const joiner of roster.list('joining')) {
+    const donor = chooseDonor(state, joiner, { donors, busy });
     if (donor === null) continue;
     joiner.donor = donor.worker;
+    busy.set(donor.worker, (busy.get(donor.worker) ?? 0) + 1);
     enter(state, joiner, 'syncing');
     state.effects.push({ type: 'transfer', joiner: lifeOf(joiner), donor: lifeOf(donor) });
   }
@@ -150,32 +159,40 @@ export function startTransfers(state: RunState): void {
 /** Synchronous replicas are the same only between rounds: when every active worker has sent its signal. */
 function mayTransfer(state: RunState): boolean {
   if (!state.strategy.synchronous || !state.started) return true;
-  const active = [...state.members.values()].filter(isActive);
-  return groupableSignals(state).length === active.length;
+  return state.roster.groupable.length === state.roster.count('active');
+}
+
+/** Joiners that each donor serves. */
+function transfersOf(members: Iterable<Member>): Map<WorkerId, number> {
+  const transfers = new Map<WorkerId, number>();
+  for (const { donor } of members) if (donor !== null) transfers.set(donor, (transfers.get(donor) ?? 0) + 1);
+  return transfers;
 }
 
 /** The least busy of those whose model is fresh enough (algorithms.md 3.3), one that has not failed this joiner first. */
-function chooseDonor(state: RunState, joiner: Member): Member | null {
-  const members = [...state.members.values()];
-  const able = members.filter(
-    (member) => isSynced(member) && member.finite && member.suspectSinceMs === null && !member.leaving,
-  );
-  const kMax = Math.max(...able.map((member) => member.k));
+function chooseDonor(
+  state: RunState,
+  joiner: Member,
+  { donors, busy }: { readonly donors: readonly Member[]; readonly busy: ReadonlyMap<WorkerId, number> },
+): Member | null {
+  const kMax = donors.reduce((most, member) => Math.max(most, member.k), 0);
   // A synchronous joiner must be of the others' round: who has finished may be of an earlier one.
-  const lag = state.strategy.synchronous ? 0 : able.length;
-  const transfers = (donor: Member): number => members.filter((member) => member.donor === donor.worker).length;
-  const ranked = able
-    .filter((member) => member.k >= kMax - lag)
-    .map((member) => ({ member, failed: Number(joiner.failedDonors.has(member.worker)), busy: transfers(member) }))
-    .toSorted((a, b) => a.failed - b.failed || a.busy - b.busy || a.member.worker - b.member.worker);
-  return ranked[0]?.member ?? null;
+  const lag = state.strategy.synchronous ? 0 : donors.length;
+  const rankOf = ({ worker }: Member): number =>
+    (joiner.failedDonors.has(worker) ? FAILED_BEFORE : 0) + (busy.get(worker) ?? 0);
+  let best: Member | null = null;
+  // Ascending: of equals the lowest number is taken.
+  for (const member of donors) {
+    if (member.k >= kMax - lag && (best === null || rankOf(member) < rankOf(best))) best = member;
+  }
+  return best;
 }
 
 /** Starts the run when enough workers hold the model; later joiners start as soon as they do. */
 export function startComputing(state: RunState): void {
-  const waiting = [...state.members.values()].filter((member) => member.phase === 'waiting');
-  if (waiting.length === 0) return;
   const startsNow = !state.started;
+  if (state.roster.count('waiting') < (startsNow ? state.config.minWorkers : 1)) return;
+  const waiting = state.roster.list('waiting');
   if (startsNow) {
     const present = waiting.filter((member) => member.suspectSinceMs === null && !member.leaving);
     if (present.length < state.config.minWorkers) return;
@@ -191,13 +208,15 @@ export function startComputing(state: RunState): void {
 
 /** Whom rho is about: the living workers that count. */
 export function countWorkers(state: RunState): void {
-  const counted = [...state.members.values()].filter((member) => member.counted);
-  state.history.workersChanged(counted.map((member) => member.worker));
+  const version = state.roster.version('counted');
+  if (version === state.countedVersion) return;
+  state.countedVersion = version;
+  state.history.workersChanged(state.roster.list('counted').map((member) => member.worker));
 }
 
 /** When a suspect's time is up, at the earliest; null without suspects. */
 export function suspectDeadlineMs(state: RunState): number | null {
-  const since = [...state.members.values()].flatMap((member) => member.suspectSinceMs ?? []);
+  const since = state.roster.list('suspects').flatMap((member) => member.suspectSinceMs ?? []);
   return since.length === 0 ? null : Math.min(...since) + state.config.livenessMs;
 }
 

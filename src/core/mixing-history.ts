@@ -35,8 +35,9 @@ export function createMixingHistory(): MixingHistory {
       groups = [];
     },
     rho() {
+      const positions = new Map(workers.map((worker, position) => [worker, position]));
       const mixing = groups.map(({ members }) => ({
-        members: members.map((member) => workers.indexOf(member.worker)),
+        members: members.map((member) => positions.get(member.worker) ?? -1),
         weights: members.map((member) => member.weight),
       }));
       return mixingRho(mixing, workers.length);

@@ -27,23 +27,26 @@ export function mixingMatrix({ members, weights }: MixingGroup, workerCount: num
   return matrix;
 }
 
-/** result += W (I - 11^T/N) W^T v for one group, without building W. `scratch` has the length of v. */
-function addApplied(group: MixingGroup, v: Float64Array, result: Float64Array, scratch: Float64Array): void {
+/**
+ * What W (I - 11^T/N) W^T v of one group is apart from v - mean, added to `result`; gives that mean, of W^T v. Without building
+ * W, and at the cost of the group's size: outside of the group nothing else is added. `total` is the sum of v.
+ */
+function addApplied(group: MixingGroup, v: Float64Array, total: number, result: Float64Array): number {
   const { members, weights } = group;
   let mixed = 0;
-  members.forEach((member, j) => {
-    mixed += (weights[j] as number) * (v[member] as number);
-  });
-  scratch.set(v);
-  for (const member of members) scratch[member] = mixed;
-  let mean = 0;
-  for (const value of scratch) mean += value;
-  mean /= v.length;
-  for (let i = 0; i < v.length; i += 1) result[i] = (result[i] as number) + (scratch[i] as number) - mean;
+  let before = 0;
+  for (let j = 0; j < members.length; j += 1) {
+    const value = v[members[j] as number] as number;
+    mixed += (weights[j] as number) * value;
+    before += value;
+  }
+  const mean = (total - before + members.length * mixed) / v.length;
   const sum = members.length * (mixed - mean);
-  members.forEach((member, j) => {
-    result[member] = (result[member] as number) - (mixed - mean) + (weights[j] as number) * sum;
-  });
+  for (let j = 0; j < members.length; j += 1) {
+    const member = members[j] as number;
+    result[member] = (result[member] as number) - ((v[member] as number) - mean) + (weights[j] as number) * sum;
+  }
+  return mean;
 }
 
 const ITERATIONS_MAX = 2000;
@@ -55,17 +58,22 @@ export function mixingRho(groups: readonly MixingGroup[], workerCount: number): 
   const random = createRandom(1);
   let v = Float64Array.from({ length: workerCount }, () => random.normal());
   let next = new Float64Array(workerCount);
-  const scratch = new Float64Array(workerCount);
   let rho = 0;
   for (let iteration = 0; iteration < ITERATIONS_MAX; iteration += 1) {
     const norm = Math.sqrt(v.reduce((sum, value) => sum + value ** 2, 0));
     if (norm === 0) return 0;
-    for (let i = 0; i < workerCount; i += 1) v[i] = (v[i] as number) / norm;
+    let total = 0;
+    for (let i = 0; i < workerCount; i += 1) {
+      v[i] = (v[i] as number) / norm;
+      total += v[i] as number;
+    }
     next.fill(0);
-    for (const group of groups) addApplied(group, v, next, scratch);
+    let mean = 0;
+    for (const group of groups) mean += addApplied(group, v, total, next);
+    mean /= groups.length;
     let quotient = 0;
     for (let i = 0; i < workerCount; i += 1) {
-      next[i] = (next[i] as number) / groups.length;
+      next[i] = (v[i] as number) - mean + (next[i] as number) / groups.length;
       quotient += (v[i] as number) * (next[i] as number);
     }
     const change = Math.abs(quotient - rho);

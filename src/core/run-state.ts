@@ -1,7 +1,6 @@
 /**
  * All that the state machine remembers of a run, and the few operations on it that every part needs.
  */
-import { assertPresent } from '../base/assert.js';
 import type { GroupId, WorkerId } from '../base/ids.js';
 import type { CoreConfig } from './config.js';
 import type { Effect } from './effects.js';
@@ -11,8 +10,9 @@ import { createGroupFilter, type GroupFilter } from './grouping/group-filter.js'
 import { createGroupPace, type GroupPace } from './grouping/group-pace.js';
 import { createSignalQueue, type Signal, type SignalQueue } from './grouping/signal-queue.js';
 import { createLedger, type Ledger } from './ledger.js';
-import { isActive, type Member, type Phase } from './member.js';
+import { isActive, iterationMedianMs, type Member, type Phase } from './member.js';
 import { createMixingHistory, type MixingHistory } from './mixing-history.js';
+import { createRoster, type Roster } from './roster.js';
 import { strategies } from './strategies/strategies.js';
 import type { Strategy } from './strategies/strategy.js';
 
@@ -54,9 +54,15 @@ export interface RunState {
   readonly history: MixingHistory;
   /** Living workers, in ascending order of their numbers. */
   readonly members: Map<WorkerId, Member>;
+  /** The members again, by what they do. */
+  readonly roster: Roster;
   /** Last incarnation of every number ever given. */
   readonly incarnations: Map<WorkerId, number>;
+  /** No number below this one is free. */
+  nextNumber: number;
   readonly openGroups: Map<GroupId, OpenGroup>;
+  /** Open groups of which something has changed: they may be over. */
+  readonly changedGroups: Set<GroupId>;
   nowMs: number;
   started: boolean;
   /** Null: no end in sight; else why no further step shall be taken. */
@@ -78,10 +84,13 @@ export interface RunState {
   checkpointCount: number;
   /** Progress at which, and time when, the last one was asked for. */
   checkpointedAt: { readonly samples: number; readonly timeMs: number };
-  /** Ascending; null: to be found anew. */
-  active: readonly WorkerId[] | null;
-  /** As the filter was told last. */
-  lastActive: readonly WorkerId[];
+  /** Ascending, as the filter was told last. */
+  active: readonly WorkerId[];
+  /** Versions of the roster that `active`, and rho's workers, are of. */
+  activeVersion: number;
+  countedVersion: number;
+  /** Longest median iteration of an active worker, in ms; null: to be found anew. */
+  slowestMs: number | null;
   effects: Effect[];
 }
 
@@ -99,8 +108,11 @@ export function createRunState(config: CoreConfig): RunState {
     ledger: config.ledger === null ? null : createLedger(config.ledger, restored?.ledger ?? null),
     history: createMixingHistory(),
     members: new Map(),
+    roster: createRoster(),
     incarnations: new Map(),
+    nextNumber: 0,
     openGroups: new Map(),
+    changedGroups: new Set(),
     nowMs: 0,
     started: false,
     finishReason: null,
@@ -117,8 +129,10 @@ export function createRunState(config: CoreConfig): RunState {
     collection: null,
     checkpointCount: restored?.checkpoint ?? 0,
     checkpointedAt: { samples: progress.samples, timeMs: 0 },
-    active: null,
-    lastActive: [],
+    active: [],
+    activeVersion: 0,
+    countedVersion: 0,
+    slowestMs: null,
     effects: [],
   };
   return state;
@@ -127,27 +141,41 @@ export function createRunState(config: CoreConfig): RunState {
 export function enter(state: RunState, member: Member, phase: Phase): void {
   member.phase = phase;
   member.phaseSinceMs = state.nowMs;
-  state.active = null;
+  state.roster.update(member);
 }
 
 /** Active workers, ascending. When they changed the filter is told, since connectivity is about them. */
 export function activeWorkers(state: RunState): readonly WorkerId[] {
-  if (state.active !== null) return state.active;
-  const active = [...state.members.values()].filter(isActive).map((member) => member.worker);
-  const { lastActive } = state;
-  const same = active.length === lastActive.length && active.every((worker, i) => worker === lastActive[i]);
+  const { roster, active: before } = state;
+  const version = roster.version('active');
+  if (version === state.activeVersion) return before;
+  const active = roster.list('active').map((member) => member.worker);
+  const same = active.length === before.length && active.every((worker, i) => worker === before[i]);
   if (!same) state.filter.membersChanged(active);
   state.active = active;
-  state.lastActive = active;
+  state.activeVersion = version;
+  state.slowestMs = null;
   return active;
 }
 
-/** Signals that may be grouped now, oldest first. A worker whose last group is still open must wait for its end. */
-export function groupableSignals(state: RunState): readonly Signal[] {
-  return state.queue.signals.filter((signal) => {
-    const member = assertPresent(state.members.get(signal.worker), `worker ${signal.worker}`);
-    return isActive(member) && member.openGroup === null;
-  });
+/** Longest median iteration of an active worker, in ms; 0 before any has taken a step. */
+export function slowestIterationMs(state: RunState): number {
+  const active = activeWorkers(state);
+  state.slowestMs ??= active.reduce((slowest, worker) => {
+    const member = state.members.get(worker);
+    return Math.max(slowest, member === undefined ? 0 : (iterationMedianMs(member) ?? 0));
+  }, 0);
+  return state.slowestMs;
+}
+
+/** To be called when a worker's median has changed: only where the slowest one's falls the slowest is to be found anew. */
+export function noteMedian(state: RunState, member: Member, beforeMs: number | null): void {
+  const { slowestMs } = state;
+  // Who is not active does not count, and who becomes active makes everything new.
+  if (slowestMs === null || !isActive(member)) return;
+  const afterMs = iterationMedianMs(member) ?? 0;
+  if (afterMs >= slowestMs) state.slowestMs = afterMs;
+  else if ((beforeMs ?? 0) >= slowestMs) state.slowestMs = null;
 }
 
 /** Puts the member's signal into the queue, at the place of its order. */

@@ -15,6 +15,8 @@ export interface FormedGroups {
   /** Only the last `count` groups make the graph; `kept` are remembered, for a window that grows. */
   setWindow(count: number, kept: number): void;
   componentOf(worker: WorkerId): WorkerId;
+  /** Components among the active workers. Costs nothing. */
+  readonly activeComponentCount: number;
   componentCount(workers: readonly WorkerId[]): number;
 }
 
@@ -25,14 +27,17 @@ export function createFormedGroups(): FormedGroups {
   let window = Number.POSITIVE_INFINITY;
   let remembered = Number.POSITIVE_INFINITY;
   let graph: SyncGraph = createSyncGraph();
+  /** By how much edges between active workers, the only ones that the graph has, lower the number of its components. */
+  let merged = 0;
 
   function rebuild(): void {
     graph = createSyncGraph();
+    merged = 0;
     for (const { workers } of groups.slice(Math.max(0, groups.length - window))) connect(workers);
   }
 
   function connect(workers: readonly WorkerId[]): void {
-    graph.connect(workers.filter((worker) => active.has(worker)));
+    merged += graph.connect(workers.filter((worker) => active.has(worker)));
   }
 
   return {
@@ -67,6 +72,9 @@ export function createFormedGroups(): FormedGroups {
       rebuild();
     },
     componentOf: (worker) => graph.componentOf(worker),
+    get activeComponentCount() {
+      return active.size - merged;
+    },
     componentCount: (workers) => graph.componentCount(workers),
   };
 }

@@ -80,6 +80,7 @@ export function createGroupFilter(options: GroupFilterOptions): GroupFilter {
 
   /** Components among the active workers that are not ignored. */
   function componentCount(groups: FormedGroups): number {
+    if (ignored.size === 0) return groups.activeComponentCount;
     return groups.componentCount(active.filter((worker) => !ignored.has(worker)));
   }
 
@@ -143,7 +144,7 @@ export function createGroupFilter(options: GroupFilterOptions): GroupFilter {
     formed(id, workers) {
       epoch.add(id, workers);
       if (graph === recent) recent.add(id, workers);
-      if (active.length < 2 || epoch.componentCount(active) > 1) return;
+      if (active.length < 2 || epoch.activeComponentCount > 1) return;
       maxGroupsToConnect = Math.max(maxGroupsToConnect, epoch.count);
       beginEpoch();
     },

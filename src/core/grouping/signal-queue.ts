@@ -19,23 +19,42 @@ export interface SignalQueue {
   /** Puts a signal at the place that its order gives. At most one per worker. */
   put(signal: Signal): void;
   remove(worker: WorkerId): Signal | null;
+  has(worker: WorkerId): boolean;
   /** Oldest first. */
   readonly signals: readonly Signal[];
 }
 
 export function createSignalQueue(): SignalQueue {
   const signals: Signal[] = [];
+  const byWorker = new Map<WorkerId, Signal>();
+
+  /** Position of the first signal that is not older; its end where there is none. */
+  function positionOf(order: number): number {
+    let [low, high] = [0, signals.length];
+    // Most come last and go first.
+    if (high > 0 && (signals[high - 1] as Signal).order < order) return high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((signals[middle] as Signal).order < order) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   return {
     signals,
     put(signal) {
-      assert(!signals.some((queued) => queued.worker === signal.worker), `worker ${signal.worker} is queued already`);
-      let position = signals.length;
-      while (position > 0 && (signals[position - 1] as Signal).order > signal.order) position -= 1;
-      signals.splice(position, 0, signal);
+      assert(!byWorker.has(signal.worker), `worker ${signal.worker} is queued already`);
+      byWorker.set(signal.worker, signal);
+      signals.splice(positionOf(signal.order), 0, signal);
     },
     remove(worker) {
-      const position = signals.findIndex((signal) => signal.worker === worker);
-      return position < 0 ? null : (signals.splice(position, 1)[0] ?? null);
+      const signal = byWorker.get(worker);
+      if (signal === undefined) return null;
+      byWorker.delete(worker);
+      signals.splice(positionOf(signal.order), 1);
+      return signal;
     },
+    has: (worker) => byWorker.has(worker),
   };
 }

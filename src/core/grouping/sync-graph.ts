@@ -5,8 +5,8 @@
 import type { WorkerId } from '../../base/ids.js';
 
 export interface SyncGraph {
-  /** Joins all these workers. */
-  connect(workers: readonly WorkerId[]): void;
+  /** Joins all these workers. Gives how many components fewer there are. */
+  connect(workers: readonly WorkerId[]): number;
   /** A representative of the worker's component; a worker never connected is its own. */
   componentOf(worker: WorkerId): WorkerId;
   /** Components among `workers`. */
@@ -33,12 +33,17 @@ export function createSyncGraph(): SyncGraph {
     componentOf,
     connect(workers) {
       const [first, ...others] = workers;
-      if (first === undefined) return;
+      let merged = 0;
+      if (first === undefined) return merged;
       for (const other of others) {
-        const [a, b] = [componentOf(first), componentOf(other)];
+        const a = componentOf(first);
+        const b = componentOf(other);
+        if (a === b) continue;
         // The smaller number leads: the outcome does not depend on the order of the edges.
-        if (a !== b) parents.set(a < b ? b : a, a < b ? a : b);
+        parents.set(a < b ? b : a, a < b ? a : b);
+        merged += 1;
       }
+      return merged;
     },
     componentCount: (workers) => new Set(workers.map(componentOf)).size,
   };
