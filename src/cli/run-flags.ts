@@ -22,6 +22,7 @@ export interface RunFlags {
   readonly data?: string;
   readonly workers?: number;
   readonly groupSize?: number;
+  readonly localSteps?: number;
   readonly weights?: 'dynamic' | 'constant';
   readonly weighting?: Weighting;
   readonly collective?: CollectiveChoice;
@@ -60,6 +61,7 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     .option('--data <dir>', 'where its data lies (default: what the package ships)', path('--data'))
     .option('--workers <n>', 'worker processes (default: 4)', wholeNumber('--workers'))
     .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
+    .option('--local-steps <h>', 'local SGD: steps between two averages (default: 8)', wholeNumber('--local-steps'))
     .option(
       '--weights <rule>',
       'weights in a group: dynamic (default) or constant',
@@ -145,6 +147,7 @@ export function runOptionsOf(flags: RunFlags): RunOptions {
     dataDirectory: flags.data,
     workers: flags.workers,
     groupSize: flags.groupSize,
+    localSteps: flags.localSteps,
     weights: flags.weights,
     weighting: flags.weighting,
     collective: flags.collective,

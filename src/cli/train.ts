@@ -21,7 +21,7 @@ export function addTrainCommand(program: Command): void {
   const command = program
     .command('train')
     .description('train on this machine: a controller and N worker processes, ending with the model and a report')
-    .option('--strategy <name>', 'partial-reduce (default) or all-reduce')
+    .option('--strategy <name>', 'partial-reduce (default), all-reduce or local-sgd')
     .option(
       '--resume <dir>',
       'go on from the newest checkpoint of this run directory, with its options',

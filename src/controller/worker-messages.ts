@@ -18,12 +18,12 @@ export function onWorkerMessage({ story, sessions, step }: RunParts, life: Life,
       story.tell({ type: 'fault', kind: 'transfer', worker, message: message.reason });
       return step({ type: 'transferFailed', ...life, reason: message.reason });
     case 'ready': {
-      const { k, samples, finite } = message;
-      story.tell({ ...message, worker });
+      const { k, steps = 1, samples, finite } = message;
+      story.tell({ ...message, steps, worker });
       if (!finite) {
         story.tell({ type: 'fault', kind: 'not-finite', worker, message: `a value is not finite after step ${k}` });
       }
-      return step({ type: 'ready', ...life, k, samples, finite });
+      return step({ type: 'ready', ...life, k, steps, samples, finite });
     }
     case 'done': {
       const group = message.group as GroupId;

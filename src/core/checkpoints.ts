@@ -82,11 +82,11 @@ function isLater(collection: Collection | null, member: Member): collection is C
   return collection !== null && !collection.pending.has(member.worker);
 }
 
-/** To be called for each local step. */
-export function countLaterStep({ collection }: RunState, member: Member, samples: number): void {
+/** To be called for each READY. */
+export function countLaterSteps({ collection }: RunState, member: Member, samples: number, steps: number): void {
   if (!isLater(collection, member)) return;
   const { later } = collection;
-  collection.later = { samples: later.samples + samples, localSteps: later.localSteps + 1 };
+  collection.later = { samples: later.samples + samples, localSteps: later.localSteps + steps };
 }
 
 /** To be called for each lease that is finished. */

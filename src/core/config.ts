@@ -26,7 +26,7 @@ export type CollectiveChoice = (typeof COLLECTIVE_CHOICES)[number];
 
 export const COLLECTIVE_CHOICES = ['auto', 'direct', 'ring'] as const;
 
-export type StrategyName = 'partial-reduce' | 'all-reduce';
+export type StrategyName = 'partial-reduce' | 'all-reduce' | 'local-sgd';
 
 /** The training set as the shard ledger sees it (algorithms.md 3.5). */
 export interface LedgerConfig {
@@ -61,6 +61,8 @@ export interface CoreConfig {
   readonly strategy: StrategyName;
   /** P, 2 or more; all-reduce ignores it and groups every active worker. */
   readonly groupSize: number;
+  /** H of local SGD: local steps between two averages. */
+  readonly localSteps: number;
   readonly filter: FilterName;
   /** T, in groups; `auto`: 1.5 x the groups formed during the slowest worker's median iteration, 2(N - 1) to 16(N - 1). */
   readonly connectivityGroups: number | 'auto';
@@ -91,6 +93,7 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     term: 1,
     strategy: 'partial-reduce',
     groupSize: 2,
+    localSteps: 8,
     filter: 'epoch',
     connectivityGroups: 'auto',
     weights: { rule: 'dynamic', alpha: 0.9, gap: 'freshest' },

@@ -7,7 +7,7 @@ import {
   checkCheckpoint,
   checkpointDeadlineMs,
   completeCheckpoint,
-  countLaterStep,
+  countLaterSteps,
   onCheckpointed,
   onCheckpointFailed,
 } from './checkpoints.js';
@@ -119,7 +119,7 @@ function applyToMember(state: RunState, member: Member, event: WorkerEvent): str
       return null;
     case 'ready': {
       const violation = onReady(state, member, event);
-      if (violation === null) countLaterStep(state, member, event.samples);
+      if (violation === null) countLaterSteps(state, member, event.samples, event.steps ?? 1);
       return violation;
     }
     case 'done':

@@ -28,8 +28,15 @@ export type WorkerEvent =
   | ({ readonly type: 'synced'; readonly k: number } & Life)
   /** The donor could not hand over the model: choose another. */
   | ({ readonly type: 'transferFailed'; readonly reason: string } & Life)
-  /** READY: a local step was taken (`samples` samples); k counts it. `finite` is the NaN guard's finding. */
-  | ({ readonly type: 'ready'; readonly k: number; readonly samples: number; readonly finite: boolean } & Life)
+  /** READY: local steps were taken (`samples` samples, all of them); k counts them. `finite` is the NaN guard's finding. */
+  | ({
+      readonly type: 'ready';
+      readonly k: number;
+      /** Default 1. */
+      readonly steps?: number;
+      readonly samples: number;
+      readonly finite: boolean;
+    } & Life)
   /** It holds the group's average and has handed over all that it owes. */
   | ({ readonly type: 'done'; readonly group: GroupId } & Life)
   /** It gave the group up (on its own account, or because it was told) and holds its own vector from before. */

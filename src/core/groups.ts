@@ -33,18 +33,22 @@ export function onReady(
   member: Member,
   event: Extract<WorkerEvent, { type: 'ready' }>,
 ): string | null {
-  const { k, samples, finite } = event;
+  const { k, steps = 1, samples, finite } = event;
+  const stepsMax = state.strategy.stepsPerRound(state.config);
   if (member.phase !== 'computing')
     return `READY while ${member.phase}: one is due after each "start" or finished group`;
-  if (k !== member.k + 1) return `READY with k ${k}: expected ${member.k + 1}, one more than its replica's`;
+  if (steps < 1 || steps > stepsMax) return `READY after ${steps} local steps: expected 1 to ${stepsMax}`;
+  if (k !== member.k + steps) {
+    return `READY with k ${k}: expected ${member.k + steps}, ${steps === 1 ? 'one' : steps} more than its replica's`;
+  }
   const medianMs = iterationMedianMs(member);
   recordIteration(member, state.nowMs - member.phaseSinceMs);
-  member.localSteps += 1;
+  member.localSteps += steps;
   member.samples += samples;
   member.samplesSinceGroup += samples;
   member.finite = finite || exchangesGradients(state);
   const { progress } = state;
-  state.progress = { samples: progress.samples + samples, localSteps: progress.localSteps + 1 };
+  state.progress = { samples: progress.samples + samples, localSteps: progress.localSteps + steps };
   member.counted = true;
   enqueue(state, member, { worker: member.worker, k, finite, order: state.signalCount, sinceMs: state.nowMs });
   state.signalCount += 1;

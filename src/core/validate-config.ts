@@ -31,6 +31,9 @@ function* problems(config: CoreConfig): Generator<string> {
   if (!isWhole(groupSize, 2)) {
     yield `group size: expected 2 or more, got ${groupSize}; a group of one would average with nobody`;
   }
+  if (!isWhole(config.localSteps, 1)) {
+    yield `local steps: expected a whole number from 1, got ${config.localSteps}`;
+  }
   if (!isWhole(minWorkers, 1)) yield `workers to start with: expected 1 or more, got ${minWorkers}`;
   if (weights.rule === 'dynamic' && !(weights.alpha > 0 && weights.alpha < 1)) {
     yield `alpha: expected a number between 0 and 1 (both excluded), got ${weights.alpha}`;

@@ -13,6 +13,7 @@ import {
   type Weighting,
   type WeightRule,
 } from '../core/config.js';
+import { strategies } from '../core/strategies/strategies.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import type { TrainingConfig } from '../training/config.js';
 import { type OptimizationOptions, resolveOptimization } from '../training/optimization.js';
@@ -21,7 +22,7 @@ import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import { findWorkload, type Workload } from '../training/workload.js';
 
 /** Names of the strategies that can be run. */
-export const STRATEGY_NAMES: readonly StrategyName[] = ['partial-reduce', 'all-reduce'];
+export const STRATEGY_NAMES = Object.keys(strategies) as readonly StrategyName[];
 
 /** When checkpoints are taken, beside at the end: once an epoch, or after so many samples of all workers or so much time. */
 export type CheckpointEvery = 'epoch' | { readonly samples: number } | { readonly milliseconds: number };
@@ -35,6 +36,8 @@ export interface RunOptions extends OptimizationOptions {
   readonly workers?: number;
   /** P, default 2. */
   readonly groupSize?: number;
+  /** H of local SGD, default 8. */
+  readonly localSteps?: number;
   /** Default dynamic. */
   readonly weights?: 'dynamic' | 'constant';
   /** `samples`: weights are multiplied by the samples since the last group. Default equal. */
@@ -83,6 +86,8 @@ export interface ResolvedRun {
 const DEFAULT_WORKERS = 4;
 /** Two is the smallest group; a run of one worker never forms any. */
 const DEFAULT_GROUP_SIZE = 2;
+/** H. */
+const DEFAULT_LOCAL_STEPS = 8;
 
 /** Evaluations of a run whose length is known, unless `evaluateEverySamples` says otherwise. */
 const EVALUATIONS_PER_RUN = 30;
@@ -209,7 +214,9 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
   expectWhole('--threads', threads, 1);
   const seed = options.seed ?? 1;
   expectWhole('--seed', seed, 0);
-  const leaseBatches = options.leaseBatches ?? 4;
+  // A round ends with its lease: one that is shorter would shorten all rounds.
+  const localSteps = options.localSteps ?? DEFAULT_LOCAL_STEPS;
+  const leaseBatches = options.leaseBatches ?? (strategy === 'local-sgd' ? localSteps : 4);
   expectWhole('--lease-batches', leaseBatches, 1);
   const slow = options.slow ?? [];
   checkSlowDowns(slow.map(parseSlowDown), workers);
@@ -232,6 +239,7 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
     ...groupingOf(options),
     strategy,
     groupSize,
+    localSteps,
     minWorkers: workers,
     ledger: { sampleCount, batchSamples, leaseBatches, epochs },
     maxLocalSteps: options.steps ?? null,
@@ -246,6 +254,7 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
       workload: workload.name,
       dataDirectory: options.dataDirectory ?? null,
       strategy,
+      localSteps,
       seed,
       workerCount: workers,
       batchSamples,

@@ -109,7 +109,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     structure.add(event);
     lastMs = Math.max(lastMs, event.timeMs);
     if (event.type === 'ready') {
-      steps += 1;
+      steps += event.steps ?? 1;
       if (event.overrun) overruns += 1;
     }
     if (event.type === 'checkpointed') ({ checkpoint } = event);

@@ -31,6 +31,8 @@ export type RunEvent = { readonly timeMs: number } & (
       readonly type: 'ready';
       readonly worker: WorkerId;
       readonly k: number;
+      /** Local steps that it reports; left out: one. */
+      readonly steps?: number;
       readonly samples: number;
       readonly loss: number | null;
       readonly finite: boolean;

@@ -88,7 +88,7 @@ export function createSummary(facts: SummaryFacts): SummaryBuilder {
     switch (event.type) {
       case 'ready':
         while (steps.length <= event.worker) steps.push(0);
-        steps[event.worker] = (steps[event.worker] as number) + 1;
+        steps[event.worker] = (steps[event.worker] as number) + (event.steps ?? 1);
         samples += event.samples;
         return;
       case 'groupClosed':

@@ -72,7 +72,7 @@ export async function loadRun(directory: string): Promise<LoadedRun> {
     if (event.type === 'started') started = true;
     if (event.type === 'runEnded') ended = true;
     if (event.type === 'ready') {
-      steps += 1;
+      steps += event.steps ?? 1;
       if (event.overrun) overruns += 1;
     }
   });

@@ -65,6 +65,7 @@ export function playFleet(options: FleetOptions): FleetOutcome {
   const hash = createTraceHash();
   const curve = createLossCurve(problem, options.targetLoss);
   const workers = createWorkers(options);
+  const steps = stepsPerRoundOf(core);
   const mustFinish = new Set<WorkerId>();
   const gone = new Set<WorkerId>();
   const average = new Float32Array((workers[0] as SimWorker).exchanged.length);
@@ -172,10 +173,10 @@ export function playFleet(options: FleetOptions): FleetOutcome {
       const finite = workerOf(worker).step();
       const { k } = workerOf(worker);
       afterMessage(() => {
-        const samples = batchSamples;
-        tell({ type: 'ready', worker, k, samples, loss: null, finite, computeMs, paddingMs: 0, overrun: false });
+        const samples = steps * batchSamples;
+        tell({ type: 'ready', worker, k, steps, samples, loss: null, finite, computeMs, paddingMs: 0, overrun: false });
         if (!finite) tell({ type: 'fault', kind: 'not-finite', worker, message: `not finite after step ${k}` });
-        step({ type: 'ready', ...life, k, samples, finite });
+        step({ type: 'ready', ...life, k, steps, samples, finite });
       });
     });
   }
@@ -261,11 +262,16 @@ export function playFleet(options: FleetOptions): FleetOutcome {
   return { curve, traceHash: hash.digest(), events, replicaDistance };
 }
 
+function stepsPerRoundOf(core: CoreConfig): number {
+  return strategies[core.strategy].stepsPerRound(core);
+}
+
 function createWorkers(options: FleetOptions): readonly SimWorker[] {
   const { core, workerCount, compute, problem, learningRate, momentum, seed } = options;
   const { exchanges } = strategies[core.strategy].replica;
+  const stepsPerRound = stepsPerRoundOf(core);
   return Array.from({ length: workerCount }, (_, worker) => {
     const clock = createComputeClock(compute, { worker, workerCount, seed });
-    return createSimWorker({ worker, problem, clock, exchanges, learningRate, momentum, seed });
+    return createSimWorker({ worker, problem, clock, exchanges, stepsPerRound, learningRate, momentum, seed });
   });
 }

@@ -15,6 +15,8 @@ export interface SimWorkerOptions {
   /** Times of its iterations. */
   readonly clock: DeviceClock;
   readonly exchanges: 'replica' | 'gradient';
+  /** Local steps between two exchanges. */
+  readonly stepsPerRound: number;
   readonly learningRate: number;
   readonly momentum: number;
   readonly seed: number;
@@ -26,9 +28,9 @@ export interface SimWorker {
   readonly parameters: Float32Array;
   /** What it brings to the collective. */
   readonly exchanged: Float32Array;
-  /** Length of its next iteration, in ms. */
+  /** Length of its next round, in ms. */
   nextComputeMs(): number;
-  /** Takes a local step; what is exchanged is ready then. Gives whether it is finite. */
+  /** Takes the local steps of a round; what is exchanged is ready then. Gives whether it is finite. */
   step(): boolean;
   /** Takes a group's average, or its own vector back where it is alone. */
   takeAverage(average: Float32Array, k: number): void;
@@ -38,7 +40,7 @@ export interface SimWorker {
 }
 
 export function createSimWorker(options: SimWorkerOptions): SimWorker {
-  const { worker, problem, exchanges, learningRate, momentum } = options;
+  const { worker, problem, exchanges, stepsPerRound, learningRate, momentum, clock } = options;
   const draws = createRandom(options.seed).fork(1).fork(worker);
   const parameters = problem.initial();
   const optimizer = createSgd(parameters.length, { momentum });
@@ -53,10 +55,16 @@ export function createSimWorker(options: SimWorkerOptions): SimWorker {
     },
     parameters,
     exchanged,
-    nextComputeMs: options.clock,
+    nextComputeMs() {
+      let milliseconds = 0;
+      for (let step = 0; step < stepsPerRound; step += 1) milliseconds += clock();
+      return milliseconds;
+    },
     step() {
-      problem.gradient(parameters, worker, draws, gradient);
-      rule.beforeExchange(gradient, learningRate, exchanged);
+      for (let step = 0; step < stepsPerRound; step += 1) {
+        problem.gradient(parameters, worker, draws, gradient);
+        rule.beforeExchange(gradient, learningRate, exchanged);
+      }
       isFinite = isFiniteVector(exchanged);
       return isFinite;
     },

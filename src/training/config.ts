@@ -3,13 +3,17 @@
  */
 import { z } from 'zod';
 import { PreduceError } from '../base/errors.js';
+import type { StrategyName } from '../core/config.js';
+import { strategies } from '../core/strategies/strategies.js';
 import { scheduleConfigSchema } from './schedule.js';
 
 const trainingConfigSchema = z.object({
   workload: z.string(),
   /** Where the data lies at each worker; null: what the package ships. */
   dataDirectory: z.string().nullable(),
-  strategy: z.enum(['partial-reduce', 'all-reduce']),
+  strategy: z.enum(Object.keys(strategies) as StrategyName[]),
+  /** H of local SGD. */
+  localSteps: z.number().int().positive().default(8),
   seed: z.number().int().nonnegative(),
   workerCount: z.number().int().positive(),
   batchSamples: z.number().int().positive(),

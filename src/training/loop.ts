@@ -13,6 +13,7 @@ import { batchSeed } from './batch-seed.js';
 import { createCheckpointWriter, NO_LEASE, takeUpReplica } from './checkpoint-worker.js';
 import type { TrainingConfig } from './config.js';
 import { createOptimizer } from './create-optimizer.js';
+import { createLocalRound } from './local-round.js';
 import { createReplicaRule, type Replica, type ReplicaRule } from './replica-rule.js';
 import { createSchedule } from './schedule.js';
 import { createDeviceClock, type DeviceClock, parseSlowDown } from './slow-down.js';
@@ -38,6 +39,7 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
   const { connected, config, model } = options;
   const { parameters, auxiliary } = model;
   const replica: Replica = { parameters, auxiliary, optimizer: createOptimizer(parameters.length, config), k: 0 };
+  const stepsPerRound = config.strategy === 'local-sgd' ? config.localSteps : 1;
   const rule = createReplicaRule(replica, {
     exchanges: strategies[config.strategy].replica.exchanges,
     averageOptimizer: config.averageOptimizer,
@@ -62,31 +64,38 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
   const schedule = createSchedule(config.schedule);
   /** The rate of a step that brings the run to `samples`. */
   const learningRate = (samples: number): number => config.learningRate * schedule(samples);
+  const round = createLocalRound();
+
+  async function exchange(): Promise<void> {
+    const finite = isFiniteVector(run.input);
+    const { samples } = round;
+    const report = round.take();
+    const { k, progress } = await run.exchange({ k: replica.k, finite, report, writeState: rule.writeState });
+    rule.afterExchange({ average: run.output, k, finite }, learningRate(progress.samples));
+    position = { lease: position.lease, processed: position.processed + samples };
+  }
+
   let lease = await run.lease(null, atRest);
   while (lease !== null) {
     batches.open(lease);
     position = { lease, processed: 0 };
     while (!run.done) {
-      if (options.leave.aborted) return run.leave();
-      await checkpoints.betweenSteps(position);
+      if (options.leave.aborted) break;
+      if (round.steps === 0) await checkpoints.betweenSteps(position);
       if (run.done) break;
       device.begin();
       const batch = batches.next();
       if (batch === null) break;
       const seed = batchSeed({ seed: config.seed, worker: run.worker, k: replica.k });
       const { loss, values } = await model.gradient({ ...batch, seed });
-      rule.beforeExchange(values, learningRate(run.progress.samples + batch.count), run.input);
-      const timing = await device.end();
-      const finite = isFiniteVector(run.input);
-      const { k, progress } = await run.exchange({
-        k: replica.k,
-        finite,
-        report: { samples: batch.count, loss: Number.isFinite(loss) ? loss : null, ...timing },
-        writeState: rule.writeState,
-      });
-      rule.afterExchange({ average: run.output, k, finite }, learningRate(progress.samples));
-      position = { lease, processed: position.processed + batch.count };
+      const samples = run.progress.samples + round.samples + batch.count;
+      rule.beforeExchange(values, learningRate(samples), run.input);
+      round.add({ samples: batch.count, loss, ...(await device.end()) });
+      if (round.steps >= stepsPerRound) await exchange();
     }
+    // The lease or the run has ended within a round.
+    if (round.steps > 0) await exchange();
+    if (options.leave.aborted) return run.leave();
     if (!run.done) position = NO_LEASE;
     lease = run.done ? null : await run.lease(lease, atRest);
     if (options.leave.aborted) return run.leave();

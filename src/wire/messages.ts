@@ -80,6 +80,8 @@ const workerMessages = [
   z.object({
     type: z.literal('ready'),
     k,
+    /** Local steps since the last READY; left out: one. */
+    steps: uint32.min(1).optional(),
     samples: count,
     finite: z.boolean(),
     /** Mean training loss of the step, where the worker knows it; null also stands for a loss that is not finite. */

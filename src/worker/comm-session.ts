@@ -254,7 +254,7 @@ export async function startCommSession(
           held.stateSlots === null
             ? { k: message.k, values: held.input }
             : { k: message.k - 1, values: held.stateSlots[message.slot] };
-        control.send({ type: 'ready', k: message.k, finite: message.finite, ...message.report });
+        control.send({ type: 'ready', k: message.k, finite: message.finite, steps: 1, ...message.report });
         return;
       }
       case 'finished': {

@@ -34,6 +34,8 @@ export interface SharedVectors {
 
 /** What was measured of the step that ends with a READY. */
 export interface StepReport {
+  /** Local steps; default 1. */
+  readonly steps?: number;
   readonly samples: number;
   readonly loss: number | null;
   readonly computeMs: number;

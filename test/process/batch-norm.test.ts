@@ -61,6 +61,7 @@ const CONFIG: TrainingConfig = {
   workload: 'pairs',
   dataDirectory: null,
   strategy: 'partial-reduce',
+  localSteps: 8,
   seed: 1,
   workerCount: 2,
   batchSamples: BATCH,

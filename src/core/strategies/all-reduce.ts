@@ -8,6 +8,7 @@ export const allReduce: Strategy = {
   synchronous: true,
   replica: { exchanges: 'gradient' },
   weights: () => ({ rule: 'constant' }),
+  stepsPerRound: () => 1,
   chooseGroup({ signals, activeCount, joinerCount }) {
     const size = activeCount + joinerCount;
     const [first] = signals;
