@@ -34,7 +34,7 @@ export function onReady(
   event: Extract<WorkerEvent, { type: 'ready' }>,
 ): string | null {
   const { k, steps = 1, samples, finite } = event;
-  const stepsMax = state.strategy.stepsPerRound(state.config);
+  const stepsMax = state.strategy.stepsPerRound?.(state.config) ?? 1;
   if (member.phase !== 'computing')
     return `READY while ${member.phase}: one is due after each "start" or finished group`;
   if (steps < 1 || steps > stepsMax) return `READY after ${steps} local steps: expected 1 to ${stepsMax}`;

@@ -263,7 +263,7 @@ export function playFleet(options: FleetOptions): FleetOutcome {
 }
 
 function stepsPerRoundOf(core: CoreConfig): number {
-  return strategies[core.strategy].stepsPerRound(core);
+  return strategies[core.strategy].stepsPerRound?.(core) ?? 1;
 }
 
 function createWorkers(options: FleetOptions): readonly SimWorker[] {

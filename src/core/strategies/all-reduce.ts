@@ -8,7 +8,6 @@ export const allReduce: Strategy = {
   synchronous: true,
   replica: { exchanges: 'gradient' },
   weights: () => ({ rule: 'constant' }),
-  stepsPerRound: () => 1,
   chooseGroup({ signals, activeCount, joinerCount }) {
     const size = activeCount + joinerCount;
     const [first] = signals;

@@ -8,7 +8,6 @@ export const partialReduce: Strategy = {
   synchronous: false,
   replica: { exchanges: 'replica' },
   weights: (config) => config.weights,
-  stepsPerRound: () => 1,
   chooseGroup({ signals, activeCount, filter }, { groupSize }) {
     const size = Math.min(groupSize, activeCount);
     const [first] = signals;

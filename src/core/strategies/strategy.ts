@@ -27,8 +27,8 @@ export type GroupDecision =
 export interface Strategy {
   chooseGroup(context: GroupingContext, config: CoreConfig): GroupDecision;
   weights(config: CoreConfig): WeightRule;
-  /** Local steps that a worker may take from one READY to the next. */
-  stepsPerRound(config: CoreConfig): number;
+  /** Local steps that a worker may take from one READY to the next; left out: one. */
+  stepsPerRound?(config: CoreConfig): number;
   /** Whether groups must be kept connected, and joiners taken only between rounds. */
   readonly synchronous: boolean;
   readonly replica: {
