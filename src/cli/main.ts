@@ -14,6 +14,7 @@ import { addControllerCommand } from './controller.js';
 import { EXIT_INTERRUPTED } from './interrupts.js';
 import { applySources, unknownVariables } from './option-sources.js';
 import { addReportCommand } from './report.js';
+import { addSimulateCommand } from './simulate.js';
 import { addTrainCommand } from './train.js';
 import { usageMessage } from './usage-message.js';
 import { addWorkerCommand } from './worker.js';
@@ -53,6 +54,7 @@ Examples:
     );
   addTrainCommand(program);
   addCompareCommand(program);
+  addSimulateCommand(program);
   addReportCommand(program);
   addControllerCommand(program);
   addWorkerCommand(program);

@@ -192,7 +192,7 @@ export function playFleet(options: FleetOptions): FleetOutcome {
 
   /** GROUP reaches all members at the same time, and they end at the same time: a moment each is enough. */
   function beginCollective(group: Group): void {
-    const { id, kind, kMax, members } = group;
+    const { id, kind, collective, kMax, members } = group;
     tell({
       type: 'groupFormed',
       group: id,
@@ -203,11 +203,12 @@ export function playFleet(options: FleetOptions): FleetOutcome {
       kMax,
     });
     if (kind === 'final') replicaDistance = distanceFromMean(members.map(({ worker }) => workerOf(worker).parameters));
-    const price = network.priceOf(members.length);
+    assert(collective !== 'server', 'no simulated run has servers');
+    const price = network.priceOf(collective, members.length);
     timeline.after(network.controlLatencyMs + price.durationMs, () => endCollective(group, price));
   }
 
-  function endCollective({ id, kind, kMax, members }: Group, { durationMs, bytesSent }: CollectivePrice): void {
+  function endCollective({ id, kind, kMax, members }: Group, price: CollectivePrice): void {
     const own = members.map(({ worker }) => workerOf(worker));
     if (kind === 'final') for (const member of own) member.offerReplica();
     plainKernel.weightedSumInto(
@@ -221,7 +222,7 @@ export function playFleet(options: FleetOptions): FleetOutcome {
     }
     afterMessage(() => {
       members.forEach(({ worker }, rank) => {
-        tell({ type: 'reduced', group: id, worker, bytesSent: bytesSent[rank] ?? 0, reduceMs: durationMs });
+        tell({ type: 'reduced', group: id, worker, bytesSent: price.bytesSent(rank), reduceMs: price.durationMs });
         step({ type: 'done', worker, incarnation: INCARNATION, group: id });
       });
     });

@@ -6,7 +6,7 @@
  * can be a little faster; sums cost nothing here.
  */
 import { planCollective } from '../collective/plan/plans.js';
-import { bytesOfPlan, type Plan, type PlanName, type Round } from '../collective/plan/plan.js';
+import { bytesOfPlan, type PlanName, type Round } from '../collective/plan/plan.js';
 
 export interface NetworkOptions {
   /** From worker to worker, in ms. */
@@ -17,58 +17,61 @@ export interface NetworkOptions {
   readonly bitsPerSecond: number;
   /** What a collective averages, in bytes (a whole number of float32 values). */
   readonly modelBytes: number;
-  readonly plan: PlanName;
 }
 
 /** What one collective costs. */
 export interface CollectivePrice {
   readonly durationMs: number;
-  /** By rank. */
-  readonly bytesSent: readonly number[];
+  /** Bytes that the member at `rank` sends. */
+  bytesSent(rank: number): number;
 }
 
 export interface NetworkModel {
   readonly controlLatencyMs: number;
-  /** A collective among `count` members. */
-  priceOf(count: number): CollectivePrice;
+  /** A collective by this plan among `count` members. */
+  priceOf(plan: PlanName, count: number): CollectivePrice;
 }
 
 const BYTES_PER_VALUE = Float32Array.BYTES_PER_ELEMENT;
+const BITS_PER_BYTE = 8;
+const MS_PER_SECOND = 1000;
+/** Above, only the first and the last rank's plans are looked at: the others' differ by a value here and there. */
+const RANKS_PRICED_MAX = 128;
 
-/** Creates the model; the price of each group size is worked out once, in O(count^2) for the plans that there are. */
+/** Creates the model; the price of each plan and group size is worked out once. */
 export function createNetworkModel(options: NetworkOptions): NetworkModel {
-  const prices = new Map<number, CollectivePrice>();
+  const prices = new Map<string, CollectivePrice>();
 
-  function priceOf(count: number): CollectivePrice {
-    const known = prices.get(count);
+  function priceOf(name: PlanName, count: number): CollectivePrice {
+    const key = `${name} ${count}`;
+    const known = prices.get(key);
     if (known !== undefined) return known;
     const length = Math.ceil(options.modelBytes / BYTES_PER_VALUE);
-    const plans = Array.from({ length: count }, (_, rank) => planCollective(options.plan, rank, count, length));
-    const price = {
-      durationMs: durationOf(plans, options),
-      bytesSent: plans.map((plan) => bytesOfPlan(plan).sent),
-    };
-    prices.set(count, price);
+    const ranks = count <= RANKS_PRICED_MAX ? Array.from({ length: count }, (_, rank) => rank) : [0, count - 1];
+    const sent: number[] = [];
+    /** Bytes of the busiest member in each round. */
+    const rounds: number[] = [];
+    for (const rank of ranks) {
+      const plan = planCollective(name, rank, count, length);
+      sent.push(bytesOfPlan(plan).sent);
+      plan.rounds.forEach((round, i) => {
+        rounds[i] = Math.max(rounds[i] ?? 0, busiestWay(round));
+      });
+    }
+    const price = { durationMs: durationOf(rounds, options), bytesSent: (rank: number) => sent[rank] ?? sent[0] ?? 0 };
+    prices.set(key, price);
     return price;
   }
 
   return { controlLatencyMs: options.controlLatencyMs, priceOf };
 }
 
-/** How long the members take that execute these plans, one each. */
-export function durationOf(
-  plans: readonly Plan[],
-  { latencyMs, bitsPerSecond }: Pick<NetworkOptions, 'latencyMs' | 'bitsPerSecond'>,
-): number {
-  const rounds = Math.max(0, ...plans.map((plan) => plan.rounds.length));
-  let durationMs = 0;
-  for (let round = 0; round < rounds; round += 1) {
-    let bytes = 0;
-    for (const plan of plans) bytes = Math.max(bytes, busiestWay(plan.rounds[round] ?? []));
-    // Where nothing is sent nothing is waited for.
-    if (bytes > 0) durationMs += latencyMs + (8000 * bytes) / bitsPerSecond;
-  }
-  return durationMs;
+function durationOf(rounds: readonly number[], { latencyMs, bitsPerSecond }: NetworkOptions): number {
+  // Where nothing is sent nothing is waited for.
+  return rounds.reduce(
+    (sum, bytes) => (bytes === 0 ? sum : sum + latencyMs + (BITS_PER_BYTE * MS_PER_SECOND * bytes) / bitsPerSecond),
+    0,
+  );
 }
 
 /** Bytes that leave a member in a round, or reach it, whichever are more. */

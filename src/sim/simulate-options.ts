@@ -3,16 +3,14 @@
  */
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
-import { PLAN_NAMES } from '../collective/plan/plans.js';
-import type { PlanName } from '../collective/plan/plan.js';
 import {
+  COLLECTIVE_CHOICES,
   type CoreConfig,
   defaultCoreConfig,
   type FilterName,
   type StrategyName,
   type Weighting,
 } from '../core/config.js';
-import { strategies } from '../core/strategies/strategies.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import type { ComputeModel, Trace } from './compute-model.js';
@@ -26,6 +24,8 @@ export interface SimulateOptions {
   readonly workers?: number;
   /** P, default 2. */
   readonly groupSize?: number;
+  /** H of local SGD, default 8. */
+  readonly localSteps?: number;
   readonly weights?: 'dynamic' | 'constant';
   readonly weighting?: Weighting;
   readonly alpha?: number;
@@ -48,7 +48,8 @@ export interface SimulateOptions {
   readonly bitsPerSecond?: number;
   /** Default 45,000,000 (ResNet-18). */
   readonly modelBytes?: number;
-  readonly plan?: string;
+  /** Default auto: by the size of each group. */
+  readonly collective?: string;
   readonly problem?: string;
   /** Parameters of the problem; default 16. */
   readonly dimension?: number;
@@ -86,6 +87,9 @@ export interface ResolvedSimulation {
   readonly targetLoss: number | null;
   readonly stopAtTarget: boolean;
 }
+
+/** Strategies whose workers are modelled. */
+export const SIMULATED_STRATEGIES: readonly StrategyName[] = ['partial-reduce', 'all-reduce', 'local-sgd'];
 
 const STEPS_PER_WORKER = 200;
 const EVALUATIONS = 50;
@@ -171,15 +175,16 @@ function resolveCore(
   const evaluateEverySamples =
     options.evaluateEverySamples ??
     batchSamples * Math.ceil(steps === null ? EVALUATED_STEPS * workerCount : steps / EVALUATIONS);
-  const names = Object.keys(strategies) as StrategyName[];
   const core = defaultCoreConfig({
-    strategy: named('strategy', options.strategy ?? 'partial-reduce', names),
+    strategy: named('strategy', options.strategy ?? 'partial-reduce', SIMULATED_STRATEGIES),
     groupSize,
+    localSteps: whole('--local-steps', options.localSteps ?? 8, 1),
     weights:
       options.weights === 'constant'
         ? { rule: 'constant' }
         : { rule: 'dynamic', alpha: options.alpha ?? 0.9, gap: options.gap ?? 'freshest' },
     weighting: options.weighting ?? 'equal',
+    collective: named('collective', options.collective ?? 'auto', COLLECTIVE_CHOICES),
     ...(filter === undefined ? {} : { filter }),
     ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
     minWorkers: workerCount,
@@ -212,6 +217,5 @@ function resolveNetwork(options: SimulateOptions): NetworkOptions {
     controlLatencyMs: notNegative('--control-latency', options.controlLatencyMs ?? latencyMs, ' ms'),
     bitsPerSecond,
     modelBytes: whole('--model-bytes', options.modelBytes ?? 45e6, 0),
-    plan: named('plan', options.plan ?? PLAN_NAMES[0] ?? 'direct', PLAN_NAMES) satisfies PlanName,
   };
 }

@@ -1,0 +1,299 @@
+/**
+ * `preduce simulate`: runs in virtual time, one strategy or several beside each other.
+ */
+import { readFile } from 'node:fs/promises';
+import { type Command, Option } from 'commander';
+import { messageOf, PreduceError } from '../base/errors.js';
+import { formatBytes, formatDuration, parseBytes } from '../base/units.js';
+import {
+  COLLECTIVE_CHOICES,
+  type CollectiveChoice,
+  FILTER_NAMES,
+  type FilterName,
+  type Weighting,
+  WEIGHTINGS,
+} from '../core/config.js';
+import { parseTrace } from '../sim/compute-model.js';
+import { PROBLEM_NAMES } from '../sim/problem.js';
+import { simulate, type SimulationResult } from '../sim/simulate.js';
+import type { SimulateOptions } from '../sim/simulate-options.js';
+import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
+import { collect, duration, oneOf, realNumber, wholeNumber, wholeNumberOrAuto } from './parse.js';
+import { formatTable } from './table.js';
+
+interface SimulateFlags {
+  readonly strategy?: string;
+  readonly strategies?: string;
+  readonly workers?: number;
+  readonly groupSize?: number;
+  readonly localSteps?: number;
+  readonly weights?: 'dynamic' | 'constant';
+  readonly weighting?: Weighting;
+  readonly alpha?: number;
+  readonly gap?: 'freshest' | 'initial';
+  readonly filter?: FilterName;
+  readonly connectivityGroups?: number | 'auto';
+  readonly collective?: CollectiveChoice;
+  readonly compute?: number;
+  readonly noise?: number;
+  readonly slow?: readonly string[];
+  readonly latency?: number;
+  readonly controlLatency?: number;
+  readonly bandwidth?: number;
+  readonly modelBytes?: number;
+  readonly problem?: string;
+  readonly dimension?: number;
+  readonly gradientNoise?: number;
+  readonly spread?: number;
+  readonly lr?: number;
+  readonly momentum?: number;
+  readonly batchSize?: number;
+  readonly steps?: number;
+  readonly duration?: number;
+  readonly targetLoss?: number;
+  readonly evaluateEvery?: number;
+  readonly seed?: number;
+  readonly json?: boolean;
+}
+
+export function addSimulateCommand(program: Command): void {
+  const command = program
+    .command('simulate')
+    .description(
+      'train small problems in virtual time: thousands of workers, no processes, the same result every time',
+    );
+  addGroupingFlags(addConfigFlag(command));
+  addMachineFlags(command);
+  addTrainingFlags(command)
+    .option('--json', 'print one JSON object on stdout (with --strategies an array of them)')
+    .addOption(new Option('--debug', 'show stack traces').hideHelp())
+    .addHelpText(
+      'after',
+      `${SOURCES_HELP}
+Examples:
+  preduce simulate --workers 8 --group-size 3 --slow hl:3
+  preduce simulate --workers 32 --group-size 3 --slow hl:3 --strategies partial-reduce,all-reduce --target-loss .05
+  preduce simulate --workers 1024 --compute 100ms --latency 0.1ms --bandwidth 1Gbit --model-bytes 45MB --noise .3
+  preduce simulate --problem logistic --slow trace:times.csv --steps 20000 --json`,
+    )
+    .action(runSimulate);
+}
+
+function addGroupingFlags(command: Command): Command {
+  return command
+    .option('--strategy <name>', 'partial-reduce (default), all-reduce or local-sgd')
+    .option('--strategies <a,b>', 'several instead, in one table; partial-reduce:constant is one, too')
+    .option('--workers <n>', 'simulated workers (default: 8)', wholeNumber('--workers'))
+    .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
+    .option(
+      '--local-steps <h>',
+      'local steps between two averages of local-sgd (default: 8)',
+      wholeNumber('--local-steps'),
+    )
+    .option(
+      '--weights <rule>',
+      'weights in a group: dynamic (default) or constant',
+      oneOf('--weights', ['dynamic', 'constant'] as const),
+    )
+    .option('--weighting <rule>', 'equal (default) or samples', oneOf('--weighting', WEIGHTINGS))
+    .option('--alpha <a>', 'staleness decay of the dynamic weights (default: 0.9)', realNumber('--alpha'))
+    .option(
+      '--gap <rule>',
+      'mass of absent ages: freshest (default) or initial',
+      oneOf('--gap', ['freshest', 'initial'] as const),
+    )
+    .option('--filter <name>', 'epoch (default), window or none', oneOf('--filter', FILTER_NAMES))
+    .option(
+      '--connectivity-groups <t>',
+      'groups within which all workers must connect (default: auto)',
+      wholeNumberOrAuto('--connectivity-groups'),
+    )
+    .option(
+      '--collective <plan>',
+      'auto (default: by the size of a group), direct or ring',
+      oneOf('--collective', COLLECTIVE_CHOICES),
+    );
+}
+
+function addMachineFlags(command: Command): Command {
+  return command
+    .option('--compute <time>', 'an iteration of a worker that is not slow (default: 100ms)', duration('--compute'))
+    .option('--noise <sigma>', 'log-normal noise on every iteration (default: 0)', realNumber('--noise'))
+    .option(
+      '--slow <spec>',
+      'repeatable: hl:3, straggler:3,4, random:.1,100ms, lognormal:.5, trace:FILE (lines of [WORKER,]MILLISECONDS)',
+      collect,
+    )
+    .option('--latency <time>', 'from worker to worker (default: 0.1ms)', duration('--latency'))
+    .option(
+      '--control-latency <time>',
+      'to the controller, one way (default: as --latency)',
+      duration('--control-latency'),
+    )
+    .option('--bandwidth <rate>', "of each worker's link, each way, or unlimited (default: 10Gbit)", bandwidth)
+    .option('--model-bytes <size>', 'what a collective averages (default: 45MB)', size('--model-bytes'));
+}
+
+function addTrainingFlags(command: Command): Command {
+  return command
+    .option('--problem <name>', `what is trained: ${PROBLEM_NAMES.join(' (default) or ')}`)
+    .option('--dimension <d>', 'parameters of the problem (default: 16)', wholeNumber('--dimension'))
+    .option('--gradient-noise <s>', "of the quadratic, one sample's (default: 1)", realNumber('--gradient-noise'))
+    .option('--spread <s>', "how far the workers' own quadratics lie apart (default: 0)", realNumber('--spread'))
+    .option('--lr <g>', 'learning rate (default: 0.1, logistic 0.5)', realNumber('--lr'))
+    .option('--momentum <m>', 'momentum of SGD (default: 0)', realNumber('--momentum'))
+    .option('--batch-size <m>', 'samples of one local step (default: 32)', wholeNumber('--batch-size'))
+    .option('--steps <k>', 'local steps, all workers together (default: 200 for each)', wholeNumber('--steps'))
+    .option('--duration <time>', 'virtual length of the run, like 60s', duration('--duration'))
+    .option('--target-loss <l>', 'loss of the mean replica that ends the run', realNumber('--target-loss'))
+    .option('--evaluate-every <samples>', 'samples between two evaluations', wholeNumber('--evaluate-every'))
+    .option('--seed <s>', 'decides everything that is random (default: 1)', wholeNumber('--seed'));
+}
+
+const BITS_PER_UNIT: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9, tbit: 1e12 };
+
+/** Bits per second of `1Gbit`, `100 Mbit/s`, `unlimited`. Throws `bad-option`. */
+function bandwidth(text: string): number {
+  if (text === 'unlimited') return Number.POSITIVE_INFINITY;
+  const match = /^(\d+(?:\.\d+)?|\.\d+)\s*([kmgt]?bit)(?:\/s|ps)?$/i.exec(text.trim());
+  const factor = BITS_PER_UNIT[match?.[2]?.toLowerCase() ?? ''];
+  if (match === null || factor === undefined) {
+    throw new PreduceError(
+      'bad-option',
+      `--bandwidth: expected a rate like 1Gbit or 100Mbit, or unlimited, got "${text}"`,
+    );
+  }
+  return Number(match[1]) * factor;
+}
+
+function size(flag: string): (text: string) => number {
+  return (text) => {
+    try {
+      return parseBytes(text);
+    } catch (error) {
+      throw new PreduceError('bad-option', `${flag}: ${messageOf(error)}`);
+    }
+  };
+}
+
+/** Takes `trace:FILE` out of the slow-downs: only here files can be read. */
+async function machinesOf(flags: SimulateFlags): Promise<Pick<SimulateOptions, 'slow' | 'trace'>> {
+  const specs = flags.slow ?? [];
+  const traces = specs.filter((spec) => spec.startsWith('trace:')).map((spec) => spec.slice('trace:'.length));
+  const slow = specs.filter((spec) => !spec.startsWith('trace:'));
+  const [file, another] = traces;
+  if (file === undefined) return { slow };
+  if (another !== undefined) {
+    throw new PreduceError('bad-option', `--slow: expected one trace, got trace:${file} and trace:${another}`);
+  }
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new PreduceError('bad-option', `--slow trace:${file}: cannot be read: ${messageOf(error)}`);
+  });
+  return { slow, trace: parseTrace(text, file) };
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function defined<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+async function optionsOf(flags: SimulateFlags): Promise<SimulateOptions> {
+  const { compute, latency, controlLatency, bandwidth: bits, lr, batchSize, duration: length, evaluateEvery } = flags;
+  const { json: _json, strategies: _strategies, slow: _slow, ...same } = flags;
+  return defined({
+    ...same,
+    ...(await machinesOf(flags)),
+    computeMs: compute,
+    latencyMs: latency,
+    controlLatencyMs: controlLatency,
+    bitsPerSecond: bits,
+    learningRate: lr,
+    batchSamples: batchSize,
+    durationMs: length,
+    evaluateEverySamples: evaluateEvery,
+  });
+}
+
+async function runSimulate(flags: SimulateFlags): Promise<void> {
+  const options = await optionsOf(flags);
+  if (flags.strategies === undefined) {
+    const result = simulate(options);
+    process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : describeSimulation(result));
+    return;
+  }
+  const { parseContender } = await import('../launch/compare.js');
+  const contenders = flags.strategies.split(',').map((text) => parseContender(text.trim()));
+  const entries = contenders.map(({ label, options: own }) => ({ label, result: simulate({ ...options, ...own }) }));
+  if (flags.json === true) process.stdout.write(`${JSON.stringify(entries.map(({ result }) => result))}\n`);
+  else process.stdout.write(describeSimulations(entries));
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+function lossText({ testLoss, testAccuracy }: SimulationResult): string {
+  if (testLoss === null) return 'no model';
+  return testLoss.toPrecision(3) + (testAccuracy === null ? '' : `, accuracy ${percent(testAccuracy)}`);
+}
+
+/** The result of one simulation in a few lines. */
+function describeSimulation(result: SimulationResult): string {
+  const { strategy, workers, wallSeconds, targetSeconds, targetLoss, localSteps, updates, rho } = result;
+  const slowest = result.stepsPerWorker.reduce((least, steps) => Math.min(least, steps), Number.POSITIVE_INFINITY);
+  const fastest = result.stepsPerWorker.reduce((most, steps) => Math.max(most, steps), 0);
+  const lines = [
+    `${strategy}, ${workers} workers: ${formatDuration(1000 * wallSeconds)} of virtual time, loss ${lossText(result)}`,
+    `  ${localSteps} local steps (${slowest} to ${fastest} by each worker), ${updates} updates`,
+    `  waiting ${percent(result.idleShare)} of the time, in collectives ${percent(result.reduceShare)}, ` +
+      `held for connectivity ${percent(result.holdShare)}, ${formatBytes(result.bytesSent)} exchanged`,
+    `  rho ${rho === null ? 'unknown' : rho.toFixed(4)}, distance of the replicas from their mean ${result.replicaDistance.toPrecision(3)}`,
+    ...(targetLoss === null
+      ? []
+      : [
+          `  target ${targetLoss} ${targetSeconds === null ? 'not reached' : `reached after ${targetSeconds.toFixed(1)} s`}`,
+        ]),
+    `  trace   ${result.traceHash} (${result.events} events)`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Several simulations in a table. */
+function describeSimulations(
+  entries: readonly { readonly label: string; readonly result: SimulationResult }[],
+): string {
+  const targetLoss = entries[0]?.result.targetLoss ?? null;
+  const baseline = entries.find(({ label }) => label === 'all-reduce')?.result.targetSeconds ?? null;
+  const rows = entries.map(({ label, result }) => {
+    const { targetSeconds, updates, wallSeconds, idleShare, reduceShare, localSteps } = result;
+    return [
+      label,
+      ...(targetLoss === null
+        ? []
+        : [
+            targetSeconds === null ? 'not reached' : `${targetSeconds.toFixed(1)} s`,
+            targetSeconds === null || baseline === null ? '-' : `${(baseline / targetSeconds).toFixed(2)}x`,
+          ]),
+      lossText(result),
+      String(updates),
+      updates === 0 ? '-' : `${((1000 * wallSeconds) / updates).toFixed(1)} ms`,
+      (localSteps / wallSeconds).toFixed(1),
+      percent(idleShare),
+      percent(reduceShare),
+      `${wallSeconds.toFixed(1)} s`,
+    ];
+  });
+  const header = [
+    'strategy',
+    ...(targetLoss === null ? [] : [`time to loss ${targetLoss}`, 'speed-up']),
+    'loss',
+    'updates',
+    'per update',
+    'steps/s',
+    'waiting',
+    'collectives',
+    'total',
+  ];
+  return `\n${formatTable(header, rows)}\n`;
+}
