@@ -47,7 +47,8 @@ export function simulate(options: SimulateOptions): SimulationResult {
   return {
     ...summary.result(),
     targetSeconds: curve.targetMs === null ? null : curve.targetMs / 1000,
-    testLoss: last?.loss ?? null,
+    // A run that diverged has none.
+    testLoss: last !== undefined && Number.isFinite(last.loss) ? last.loss : null,
     testAccuracy: last?.accuracy ?? null,
     problem: problemName,
     targetLoss,
