@@ -15,6 +15,7 @@ import { EXIT_INTERRUPTED } from './interrupts.js';
 import { applySources, unknownVariables } from './option-sources.js';
 import { addReportCommand } from './report.js';
 import { addSimulateCommand } from './simulate.js';
+import { addServerCommand } from './server.js';
 import { addTrainCommand } from './train.js';
 import { usageMessage } from './usage-message.js';
 import { addWorkerCommand } from './worker.js';
@@ -58,6 +59,7 @@ Examples:
   addReportCommand(program);
   addControllerCommand(program);
   addWorkerCommand(program);
+  addServerCommand(program);
   addWorkloadsCommand(program);
   addBenchCommand(program);
   settleCommands(program);

@@ -26,6 +26,9 @@ export interface RunFlags {
   readonly weights?: 'dynamic' | 'constant';
   readonly weighting?: Weighting;
   readonly collective?: CollectiveChoice;
+  readonly servers?: number;
+  readonly staleness?: number;
+  readonly backups?: number;
   readonly alpha?: number;
   readonly gap?: 'freshest' | 'initial';
   readonly filter?: FilterName;
@@ -76,6 +79,17 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
       '--collective <name>',
       'how a group averages: auto (default), direct or ring',
       oneOf('--collective', COLLECTIVE_CHOICES),
+    )
+    .option('--servers <s>', 'parameter servers of the ps strategies (default: 1)', wholeNumber('--servers'))
+    .option(
+      '--staleness <s>',
+      'ps-ssp: iterations that a worker may be ahead of the slowest (default: 3)',
+      wholeNumber('--staleness'),
+    )
+    .option(
+      '--backups <b>',
+      'ps-backup: gradients that a round does not wait for (default: 1)',
+      wholeNumber('--backups'),
     )
     .option('--alpha <a>', 'staleness decay of the dynamic weights (default: 0.9)', realNumber('--alpha'))
     .option(
@@ -151,6 +165,9 @@ export function runOptionsOf(flags: RunFlags): RunOptions {
     weights: flags.weights,
     weighting: flags.weighting,
     collective: flags.collective,
+    servers: flags.servers,
+    staleness: flags.staleness,
+    backups: flags.backups,
     alpha: flags.alpha,
     gap: flags.gap,
     filter: flags.filter,

@@ -68,20 +68,25 @@ function isSameMemory(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** Sums what has come of every operand since the last time. */
-function extend(sum: Sum, kernel: ReduceKernel): void {
+function extend(sum: Sum, kernel: ReduceKernel, apply: CollectiveTask['apply']): void {
   const { values, operands, weights, ready } = sum;
   let end = values.length;
   for (const operand of operands) end = Math.min(end, operand.ready);
   if (end === ready) return;
+  // What is applied is applied as a whole.
+  if (apply !== undefined && end < values.length) return;
   const slices = operands.map((operand) => operand.values.subarray(ready, end));
   kernel.weightedSumInto(values.subarray(ready, end), slices, weights);
+  apply?.(values);
   sum.ready = end;
 }
 
 /** Prepares the collective; frames may be fed before `run`. */
 export function createPlanCollective(task: CollectiveTask, segmentBytes: number, kernel: ReduceKernel): PlanCollective {
   const count = task.members.length;
-  const plan = planCollective(task.collective, task.rank, count, task.input.length);
+  const { collective } = task;
+  const plan =
+    typeof collective === 'string' ? planCollective(collective, task.rank, count, task.input.length) : collective;
   const scratch = task.scratch ?? new Float32Array(scratchLength(task.input.length, count));
   const { incoming, sums, outgoing } = createStreams(plan, task, scratch);
   const segmentLength = Math.max(1, Math.floor(segmentBytes / BYTES_PER_VALUE));
@@ -161,7 +166,7 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
   /** Takes whatever steps have become possible. */
   function advance(): void {
     if (over || settle === null) return;
-    for (const sum of sums) extend(sum, kernel);
+    for (const sum of sums) extend(sum, kernel, task.apply);
     for (const each of outgoing) pump(each);
     acknowledge();
     if (!isOver()) return;

@@ -4,13 +4,15 @@
 import type { GroupId } from '../base/ids.js';
 import type { Address, Peer } from '../wire/messages.js';
 import type { ReduceKernel } from './kernel/reduce-kernel.js';
-import type { PlanName } from './plan/plan.js';
+import type { Plan, PlanName } from './plan/plan.js';
 
 /** One collective, seen from one of its members. */
 export interface CollectiveTask {
   readonly group: GroupId;
-  /** The plan that all members agree on. */
-  readonly collective: PlanName;
+  /** The plan that all members agree on. Or one that does not follow from the members alone: this member's part of it. */
+  readonly collective: PlanName | Plan;
+  /** Called with a sum once it is whole, before anybody gets it: may overwrite it. Default: it is sent as it is. */
+  readonly apply?: (sum: Float32Array) => void;
   /** All members, this one too, in the order that all members agree on. */
   readonly members: readonly Peer[];
   /** Position of this member in `members`. */

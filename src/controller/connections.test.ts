@@ -17,6 +17,7 @@ import { carryOut } from './effects.js';
 import { createEvaluations } from './evaluations.js';
 import type { RunParts } from './run-parts.js';
 import { createRunStory } from './run-story.js';
+import { createServers } from './servers.js';
 import { createSessions } from './sessions.js';
 
 interface FarEnd extends ControlPeerHandlers {
@@ -49,6 +50,15 @@ function createRun(given: number): { connect(): FarEnd } {
       stateLength: () => 0,
       onEvaluated: () => undefined,
       onFailed: () => undefined,
+    }),
+    servers: createServers({
+      count: 0,
+      livenessMs: 5000,
+      runKey: 'k',
+      shape: () => sessions.shape,
+      peersOf: sessions.peersOf,
+      step: driver.step,
+      onFault: () => undefined,
     }),
     checkpoints: createCheckpoints({ story, save: null, layout: () => '' }),
     step: driver.step,

@@ -41,6 +41,7 @@ export function checkSilence(run: RunParts): void {
   const { livenessMs } = run.settings;
   const nowMs = performance.now();
   run.evaluations.checkSilence();
+  run.servers.checkSilence();
   for (const session of run.sessions.all()) {
     const { state, life } = session;
     const silentMs = nowMs - session.lastHeardMs;
@@ -63,7 +64,7 @@ function onMessage(run: RunParts, session: Session, message: WorkerMessage): voi
     session.suspected = false;
     run.step({ type: 'resumed', ...session.life });
   }
-  if (isHeartbeat && session.state !== 'evaluator') return;
+  if (isHeartbeat && session.state !== 'evaluator' && session.state !== 'server') return;
   switch (session.state) {
     case 'new':
       if (message.type === 'hello') return onHello(run, session, message);
@@ -75,6 +76,8 @@ function onMessage(run: RunParts, session: Session, message: WorkerMessage): voi
       return onWorkerMessage(run, assertPresent(session.life, 'the life of a worker'), message);
     case 'evaluator':
       return run.evaluations.onMessage(message);
+    case 'server':
+      return session.server?.onMessage(message);
     case 'joining':
     case 'closed':
       return;
@@ -91,16 +94,23 @@ function onHello(run: RunParts, session: Session, message: Extract<WorkerMessage
   if (isEvaluator && run.evaluations.connected) {
     return refuse(run, session, { code: 'refused', message: 'this run has an evaluator already' });
   }
+  const isServer = message.role === 'server';
+  const noPlace = isServer ? run.servers.checkPlace() : null;
+  if (noPlace !== null) return refuse(run, session, noPlace);
   const heartbeatMs = livenessMs / HEARTBEATS_PER_LIVENESS;
   session.peer.send({ type: 'welcome', version: PROTOCOL_VERSION, runId, config: { ...config }, heartbeatMs });
-  session.state = isEvaluator ? 'evaluator' : 'greeted';
+  session.state = isEvaluator ? 'evaluator' : isServer ? 'server' : 'greeted';
+  if (isServer) session.server = run.servers.connect(session.peer);
   if (isEvaluator) run.evaluations.connect(session.peer);
 }
 
 function onJoin(run: RunParts, session: Session, message: Extract<WorkerMessage, { type: 'join' }>): void {
   const { sessions } = run;
   const requested = message.worker === null ? null : workerId(message.worker);
-  const refusal = checkJoin(message, sessions.shape) ?? checkPlace(requested, sessions.numberCount);
+  const refusal =
+    checkJoin(message, sessions.shape) ??
+    run.servers.checkWorker(message) ??
+    checkPlace(requested, sessions.numberCount + run.servers.count);
   if (refusal !== null) return refuse(run, session, refusal);
   session.state = 'joining';
   session.join = message;
@@ -110,6 +120,7 @@ function onJoin(run: RunParts, session: Session, message: Extract<WorkerMessage,
 function onClose(run: RunParts, session: Session, error: PreduceError | null): void {
   run.sessions.remove(session);
   if (session.state === 'evaluator') return run.evaluations.disconnect();
+  if (session.server !== null) return session.server.onClose(error?.message ?? 'its connection closed');
   if (session.state !== 'worker' || session.life === null) return;
   session.suspected = true;
   suspect(run, session.life, error?.message ?? 'its connection closed');

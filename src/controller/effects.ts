@@ -1,7 +1,7 @@
 /**
  * Carries out what core wants done: messages to workers, and the run's story.
  */
-import type { LeaseId } from '../base/ids.js';
+import type { GroupId, LeaseId } from '../base/ids.js';
 import type { Effect } from '../core/effects.js';
 import { refuse } from './connections.js';
 import type { RunParts } from './run-parts.js';
@@ -30,6 +30,7 @@ export function carryOut(run: RunParts, effect: Effect): void {
       return abortGroup(run, effect);
     case 'groupClosed': {
       const { group, committed, aborted } = effect;
+      if (aborted) tellServersOfAbort(run, group.id, 'it was given up');
       return story.tell({ type: 'groupClosed', group: group.id, kind: group.kind, committed, aborted });
     }
     case 'release':
@@ -100,7 +101,11 @@ function start({ sessions, story, onStarted }: RunParts, effect: EffectOf<'start
   sessions.send(effect, { type: 'start' });
 }
 
-function formGroup({ sessions, story }: RunParts, { group, progress }: EffectOf<'formGroup'>): void {
+function tellServersOfAbort({ servers }: RunParts, group: GroupId, reason: string): void {
+  servers.broadcast({ type: 'abort', group, reason });
+}
+
+function formGroup({ sessions, story, servers }: RunParts, { group, progress }: EffectOf<'formGroup'>): void {
   const { id, kind, collective, kMax } = group;
   const members = group.members.map(({ worker, incarnation, k, weight }) => ({
     worker,
@@ -109,9 +114,11 @@ function formGroup({ sessions, story }: RunParts, { group, progress }: EffectOf<
     k,
     weight,
   }));
-  for (const member of group.members) {
-    sessions.send(member, { type: 'group', group: id, kind, collective, members, kMax, progress });
-  }
+  const message = { type: 'group', group: id, kind, collective, members, kMax, progress } as const;
+  const told = collective === 'server' ? { ...message, servers: [...servers.peers()] } : message;
+  // Servers first, so that they are told of groups before they are told that one is aborted.
+  if (collective === 'server') servers.broadcast(told);
+  for (const member of group.members) sessions.send(member, told);
   story.tell({
     type: 'groupFormed',
     group: id,
@@ -123,7 +130,9 @@ function formGroup({ sessions, story }: RunParts, { group, progress }: EffectOf<
   });
 }
 
-function abortGroup({ sessions, story }: RunParts, { group, members, reason }: EffectOf<'abortGroup'>): void {
+function abortGroup(run: RunParts, { group, members, reason }: EffectOf<'abortGroup'>): void {
+  const { sessions, story } = run;
+  tellServersOfAbort(run, group, reason);
   for (const member of members) sessions.send(member, { type: 'abort', group, reason });
   story.tell({ type: 'fault', kind: 'abort', worker: null, message: `group ${group}: ${reason}` });
 }
@@ -141,6 +150,7 @@ function endRun(run: RunParts, { reason, holders, progress }: EffectOf<'runEnded
       if (life !== null) sessions.release(life, { type: 'close', reason: `the run is over: ${reason}` });
     }
     evaluations.close();
+    run.servers.close(`the run is over: ${reason}`);
     onOver();
   });
 }

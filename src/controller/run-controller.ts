@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { type CoreConfig, defaultCoreConfig } from '../core/config.js';
 import { type Controller, createController } from '../core/controller.js';
+import { strategies } from '../core/strategies/strategies.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { LIMITS } from '../wire/limits.js';
 import type { Address } from '../wire/messages.js';
@@ -16,6 +17,7 @@ import { carryOut } from './effects.js';
 import { createEvaluations, type Evaluations } from './evaluations.js';
 import type { RunParts, RunSettings } from './run-parts.js';
 import { createRunStory } from './run-story.js';
+import { createServers } from './servers.js';
 import { createSessions } from './sessions.js';
 
 export interface ControllerOptions {
@@ -86,6 +88,15 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
       story,
       stopAtAccuracy: options.stopAtAccuracy ?? null,
       stop,
+    }),
+    servers: createServers({
+      count: strategies[config.strategy].usesServers === true ? config.servers : 0,
+      livenessMs: config.livenessMs,
+      runKey: settings.runKey,
+      shape: () => sessions.shape,
+      peersOf: sessions.peersOf,
+      step: driver.step,
+      onFault: (message) => story.tell({ type: 'fault', kind: 'server', worker: null, message }),
     }),
     checkpoints: createCheckpoints({
       story,

@@ -6,6 +6,7 @@ import type { UntimedEvent } from '../core/events.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { Evaluations } from './evaluations.js';
 import type { RunStory } from './run-story.js';
+import type { Servers } from './servers.js';
 import type { Sessions } from './sessions.js';
 
 /** What does not change during a run. */
@@ -26,6 +27,7 @@ export interface RunParts {
   readonly sessions: Sessions;
   readonly story: RunStory;
   readonly evaluations: Evaluations;
+  readonly servers: Servers;
   readonly checkpoints: Checkpoints;
   /** Gives core an event and has its effects carried out. */
   step(event: UntimedEvent): void;

@@ -7,6 +7,7 @@ import type { Life } from '../core/events.js';
 import type { Address, ControllerMessage, Peer, WorkerMessage } from '../wire/messages.js';
 import type { ControlPeer } from './control-server.js';
 import { type ReplicaShape, replicaShape } from './handshake.js';
+import type { ServerSession } from './servers.js';
 
 type Join = Extract<WorkerMessage, { type: 'join' }>;
 
@@ -15,7 +16,9 @@ export interface Session {
   readonly peer: ControlPeer;
   /** Its number among all connections of this controller. */
   readonly ticket: number;
-  state: 'new' | 'greeted' | 'joining' | 'worker' | 'evaluator' | 'closed';
+  state: 'new' | 'greeted' | 'joining' | 'worker' | 'evaluator' | 'server' | 'closed';
+  /** Set from `server` on. */
+  server: ServerSession | null;
   join: Join | null;
   /** Set from `worker` on. */
   life: Life | null;
@@ -119,6 +122,7 @@ function newSession(peer: ControlPeer, ticket: number): Session {
     peer,
     ticket,
     state: 'new',
+    server: null,
     join: null,
     life: null,
     donor: null,

@@ -8,12 +8,17 @@ import type { WorkerMessage } from '../wire/messages.js';
 import type { RunParts } from './run-parts.js';
 
 /** Throws `protocol-violation` for what is not for a worker. What it says at the wrong time, core judges. */
-export function onWorkerMessage({ story, sessions, step }: RunParts, life: Life, message: WorkerMessage): void {
+export function onWorkerMessage(
+  { story, sessions, servers, step }: RunParts,
+  life: Life,
+  message: WorkerMessage,
+): void {
   const { worker } = life;
   switch (message.type) {
     case 'synced':
       story.tell({ type: 'workerSynced', worker, k: message.k, donor: sessions.of(life)?.donor ?? null });
-      return step({ type: 'synced', ...life, k: message.k });
+      step({ type: 'synced', ...life, k: message.k });
+      return servers.synced(worker);
     case 'transferFailed':
       story.tell({ type: 'fault', kind: 'transfer', worker, message: message.reason });
       return step({ type: 'transferFailed', ...life, reason: message.reason });
@@ -53,6 +58,9 @@ export function onWorkerMessage({ story, sessions, step }: RunParts, life: Life,
     case 'join':
     case 'evaluated':
     case 'evaluationFailed':
+    case 'serverJoin':
+    case 'shardHeld':
+    case 'shardFailed':
       throw new PreduceError('protocol-violation', `"${message.type}" is not for a worker that has joined`);
     default:
       message satisfies never;

@@ -18,15 +18,18 @@ export type FilterName = (typeof FILTER_NAMES)[number];
 
 export const FILTER_NAMES = ['epoch', 'window', 'none'] as const;
 
-/** The plan of a collective: what each member sends to whom (collective/plan). */
-export type CollectiveName = 'direct' | 'ring';
+/** The plan of a collective: what each member sends to whom (collective/plan). `server`: members push to servers and pull from them. */
+export type CollectiveName = 'direct' | 'ring' | 'server';
 
 /** `auto`: by the size of each group. */
 export type CollectiveChoice = (typeof COLLECTIVE_CHOICES)[number];
 
 export const COLLECTIVE_CHOICES = ['auto', 'direct', 'ring'] as const;
 
-export type StrategyName = 'partial-reduce' | 'all-reduce' | 'local-sgd';
+export type StrategyName = 'partial-reduce' | 'all-reduce' | 'local-sgd' | ServerStrategyName;
+
+/** Strategies whose parameters lie at servers (algorithms.md 6). */
+export type ServerStrategyName = 'ps-bsp' | 'ps-asp' | 'ps-ssp' | 'ps-backup' | 'ps-hete';
 
 /** The training set as the shard ledger sees it (algorithms.md 3.5). */
 export interface LedgerConfig {
@@ -69,6 +72,12 @@ export interface CoreConfig {
   readonly weights: WeightRule;
   readonly weighting: Weighting;
   readonly collective: CollectiveChoice;
+  /** S, processes that share the parameters; of effect only where the strategy has servers. */
+  readonly servers: number;
+  /** s of ps-ssp: iterations that a worker may be ahead of the slowest. */
+  readonly staleness: number;
+  /** b of ps-backup: a round ends without its last b gradients. */
+  readonly backups: number;
   /** Workers that must hold the model before anybody computes. */
   readonly minWorkers: number;
   /** How long a suspect keeps its place, in ms; every other time-out derives from it. */
@@ -99,6 +108,9 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     weights: { rule: 'dynamic', alpha: 0.9, gap: 'freshest' },
     weighting: 'equal',
     collective: 'auto',
+    servers: 1,
+    staleness: 3,
+    backups: 1,
     minWorkers: 2,
     livenessMs: 5000,
     holdTimeoutMs: 'auto',

@@ -17,6 +17,7 @@ import {
   beginFinish,
   checkProgress,
   endWhenIdle,
+  endWithoutServer,
   giveLeases,
   onFinalGroupClosed,
   onFinished,
@@ -68,7 +69,7 @@ export function createController(config: CoreConfig): Controller {
       if (state.ended) refuseLate(state, event);
       else {
         apply(state, event);
-        settle(state);
+        if (!state.ended) settle(state);
       }
       return state.effects;
     },
@@ -95,6 +96,11 @@ function apply(state: RunState, event: ControllerEvent): void {
       return;
     case 'stop':
       return beginFinish(state, event.reason);
+    case 'serversReady':
+      state.serversReady = true;
+      return;
+    case 'serverLost':
+      return endWithoutServer(state, event.reason);
     case 'joined':
       return onJoined(state, event);
     default: {

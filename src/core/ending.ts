@@ -89,6 +89,12 @@ export function endWhenIdle(state: RunState): void {
   formGroup(state, 'final', candidates, { rule: { rule: 'constant' }, weighting: 'equal' });
 }
 
+/** A part of the parameters is gone: what the workers hold is old, and nothing can be applied any more. */
+export function endWithoutServer(state: RunState, reason: string): void {
+  state.finishReason = reason;
+  end(state, []);
+}
+
 /** An average that is not finite is no model: nobody is said to hold one. */
 function endWithoutModel(state: RunState): void {
   const reason = state.finishReason ?? '';

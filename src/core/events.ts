@@ -68,6 +68,10 @@ export type UntimedEvent =
   | { readonly type: 'joined'; readonly ticket: number; readonly requested: WorkerId | null }
   /** The run shall end (deadline, target, Ctrl-C): drain, then the final average. */
   | { readonly type: 'stop'; readonly reason: string }
+  /** All servers hold the parameters: workers may compute. Only where the strategy uses servers. */
+  | { readonly type: 'serversReady' }
+  /** A server is gone, and with it a part of the parameters: the run cannot go on. */
+  | { readonly type: 'serverLost'; readonly reason: string }
   /** Nothing but time passed. */
   | { readonly type: 'tick' };
 

@@ -12,7 +12,7 @@ export interface GroupMember {
   readonly incarnation: number;
   /** The member's k when it was grouped. */
   readonly k: number;
-  /** Its weight; the weights of a group sum to 1, a member with a non-finite value has 0 and is skipped in the sum. */
+  /** Its weight; the weights of a group sum to 1 (except where servers apply them), a member with a non-finite value has 0 and is skipped in the sum. */
   readonly weight: number;
 }
 
@@ -20,7 +20,7 @@ export interface Group {
   readonly id: GroupId;
   readonly kind: GroupKind;
   readonly collective: CollectiveName;
-  /** In the order of their READY signals; sums run in this order. At least two, except a `final` group of one. */
+  /** In the order of their READY signals; sums run in this order. At least two, except a `final` group of one and those of servers. */
   readonly members: readonly GroupMember[];
   /** k of the freshest member; every member continues from it. */
   readonly kMax: number;

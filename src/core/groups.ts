@@ -64,6 +64,7 @@ export function onDone(state: RunState, member: Member): void {
   member.signal = null;
   member.samplesSinceGroup = 0;
   member.finite = finite || exchangesGradients(state);
+  if (kind === 'step' && state.strategy.usesServers === true) state.pulls.pulled(member.worker);
   enter(state, member, kind === 'final' ? 'finished' : 'computing');
 }
 
@@ -104,6 +105,7 @@ function abortGroup(state: RunState, open: OpenGroup, reason: string): void {
   const { group } = open;
   state.filter.aborted(group.id);
   state.history.aborted(group.id);
+  state.pulls.aborted(group.id);
   const members = group.members
     .filter(({ worker, incarnation }) => open.pending.has(worker) && isLife(state, worker, incarnation))
     .map(({ worker, incarnation }) => ({ worker, incarnation }));
@@ -147,19 +149,26 @@ export interface GroupCandidate {
   readonly finite: boolean;
 }
 
+function isWeights(weighting: GroupWeighting | readonly number[]): weighting is readonly number[] {
+  return Array.isArray(weighting);
+}
+
 /** Sends a group out. Sums run in the order of the candidates. */
 export function formGroup(
   state: RunState,
   kind: GroupKind,
   candidates: readonly GroupCandidate[],
-  weighting: GroupWeighting,
+  weighting: GroupWeighting | readonly number[],
 ): Group {
   const inputs = candidates.map(({ member, k, finite }) => ({ k, finite, samples: member.samplesSinceGroup }));
-  const weights = groupWeights(inputs, weighting);
+  const weights = isWeights(weighting) ? weighting : groupWeights(inputs, weighting);
   const group: Group = {
     id: groupId(state.config.term, state.groupCount),
     kind,
-    collective: chooseCollective(state.config.collective, candidates.length),
+    collective:
+      kind === 'step' && state.strategy.usesServers === true
+        ? 'server'
+        : chooseCollective(state.config.collective, candidates.length),
     members: candidates.map(({ member, k }, i) => ({
       worker: member.worker,
       incarnation: member.incarnation,
@@ -190,7 +199,7 @@ export function formStepGroups(state: RunState): void {
     if ('alone' in decision) releaseAlone(state, decision.alone);
     else if ('group' in decision) {
       endHold(state);
-      formStepGroup(state, decision.group);
+      formStepGroup(state, decision.group, decision.weights);
     } else {
       state.waitReason = decision.wait;
       if (!decision.held) return endHold(state);
@@ -226,14 +235,18 @@ function finiteFirst(signals: readonly Signal[]): readonly Signal[] {
 
 /** While the run drains nobody waits for others, except in rounds, which are all there or not at all. */
 function decideInOrder(state: RunState, signals: readonly Signal[]): GroupDecision {
-  const { config, strategy, filter } = state;
+  const { config, strategy, filter, pulls } = state;
   const [first] = signals;
-  if (state.finishReason !== null && !strategy.synchronous) {
+  // A gradient at the end is applied like any other.
+  if (state.finishReason !== null && !strategy.synchronous && strategy.usesServers !== true) {
     const group = signals.slice(0, config.groupSize);
     return group.length < 2 && first !== undefined ? { alone: first } : { group };
   }
   const activeCount = activeWorkers(state).length;
-  return strategy.chooseGroup({ signals, activeCount, joinerCount: state.roster.count('coming'), filter }, config);
+  return strategy.chooseGroup(
+    { signals, activeCount, joinerCount: state.roster.count('coming'), filter, pulls },
+    config,
+  );
 }
 
 function takeFromQueue(state: RunState, signal: Signal): Member {
@@ -241,11 +254,14 @@ function takeFromQueue(state: RunState, signal: Signal): Member {
   return assertPresent(state.members.get(signal.worker), `worker ${signal.worker}`);
 }
 
-function formStepGroup(state: RunState, signals: readonly Signal[]): void {
+function formStepGroup(state: RunState, signals: readonly Signal[], weights?: readonly number[]): void {
   const candidates = signals.map((signal) => ({ ...signal, member: takeFromQueue(state, signal) }));
   const { config, strategy } = state;
-  const group = formGroup(state, 'step', candidates, { rule: strategy.weights(config), weighting: config.weighting });
+  const weighting = weights ?? { rule: strategy.weights(config), weighting: config.weighting };
+  const group = formGroup(state, 'step', candidates, weighting);
   state.pace.formed(state.nowMs);
+  // Who meets at a server meets everybody: there is nothing to connect, and nothing that mixes.
+  if (strategy.usesServers === true) return state.pulls.formed(group);
   state.filter.formed(
     group.id,
     candidates.map(({ worker }) => worker),

@@ -150,6 +150,7 @@ export function startTransfers(state: RunState): void {
     const donor = chooseDonor(state, joiner, { donors, busy });
     if (donor === null) continue;
     joiner.donor = donor.worker;
+    state.pulls.handedOver(joiner.worker, donor.worker);
     busy.set(donor.worker, (busy.get(donor.worker) ?? 0) + 1);
     enter(state, joiner, 'syncing');
     state.effects.push({ type: 'transfer', joiner: lifeOf(joiner), donor: lifeOf(donor) });
@@ -191,6 +192,7 @@ function chooseDonor(
 /** Starts the run when enough workers hold the model; later joiners start as soon as they do. */
 export function startComputing(state: RunState): void {
   const startsNow = !state.started;
+  if (startsNow && state.strategy.usesServers === true && !state.serversReady) return;
   if (state.roster.count('waiting') < (startsNow ? state.config.minWorkers : 1)) return;
   const waiting = state.roster.list('waiting');
   if (startsNow) {

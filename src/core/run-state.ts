@@ -12,6 +12,7 @@ import { createSignalQueue, type Signal, type SignalQueue } from './grouping/sig
 import { createLedger, type Ledger } from './ledger.js';
 import { isActive, iterationMedianMs, type Member, type Phase } from './member.js';
 import { createMixingHistory, type MixingHistory } from './mixing-history.js';
+import { createPullBook, type PullBook } from './pull-book.js';
 import { createRoster, type Roster } from './roster.js';
 import { strategies } from './strategies/strategies.js';
 import type { Strategy } from './strategies/strategy.js';
@@ -63,6 +64,10 @@ export interface RunState {
   readonly openGroups: Map<GroupId, OpenGroup>;
   /** Open groups of which something has changed: they may be over. */
   readonly changedGroups: Set<GroupId>;
+  /** Of effect only where the strategy uses servers. */
+  readonly pulls: PullBook;
+  /** Whether the servers hold the parameters. */
+  serversReady: boolean;
   nowMs: number;
   started: boolean;
   /** Null: no end in sight; else why no further step shall be taken. */
@@ -99,6 +104,7 @@ export function createRunState(config: CoreConfig): RunState {
   const progress = restored?.progress ?? { samples: 0, localSteps: 0 };
   const pace = createGroupPace(() => state);
   const groupsPerSlowestIteration = pace.perSlowestIteration;
+  const members: RunState['members'] = new Map();
   const state: RunState = {
     config,
     strategy: strategies[config.strategy],
@@ -107,12 +113,14 @@ export function createRunState(config: CoreConfig): RunState {
     pace,
     ledger: config.ledger === null ? null : createLedger(config.ledger, restored?.ledger ?? null),
     history: createMixingHistory(),
-    members: new Map(),
+    members,
     roster: createRoster(),
     incarnations: new Map(),
     nextNumber: 0,
     openGroups: new Map(),
     changedGroups: new Set(),
+    pulls: createPullBook(members),
+    serversReady: false,
     nowMs: 0,
     started: false,
     finishReason: null,

@@ -6,6 +6,9 @@ import { unknownNameMessage } from '../base/nearest.js';
 import { COLLECTIVE_CHOICES, type CoreConfig, FILTER_NAMES, WEIGHTINGS } from './config.js';
 import { strategies } from './strategies/strategies.js';
 
+/** Numbers of workers and servers together: servers take theirs from the top. */
+const NUMBERS_MAX = 4096;
+
 function isWhole(value: number, least: number): boolean {
   return Number.isSafeInteger(value) && value >= least;
 }
@@ -56,7 +59,20 @@ function* problems(config: CoreConfig): Generator<string> {
     yield `samples between checkpoints: expected a whole number from 1, got ${everySamples}`;
   }
   if (everyMs !== null && !(everyMs > 0)) yield `time between checkpoints: expected a time above 0, got ${everyMs} ms`;
+  yield* serverProblems(config);
   yield* ledgerProblems(config);
+}
+
+function* serverProblems({ servers, staleness, backups, minWorkers, strategy }: CoreConfig): Generator<string> {
+  const most = NUMBERS_MAX - minWorkers;
+  if (!isWhole(servers, 1)) yield `servers: expected a whole number from 1, got ${servers}`;
+  const usesServers = Object.hasOwn(strategies, strategy) && strategies[strategy].usesServers === true;
+  if (usesServers && servers > most) yield `servers: expected at most ${most} beside ${minWorkers} workers, got ${servers}`;
+  if (!isWhole(staleness, 0)) yield `staleness: expected a whole number from 0, got ${staleness}`;
+  if (!isWhole(backups, 0)) yield `backups: expected a whole number from 0, got ${backups}`;
+  if (strategy === 'ps-backup' && backups >= minWorkers) {
+    yield `backups: expected fewer than the ${minWorkers} workers, got ${backups}; no gradient would be waited for`;
+  }
 }
 
 function* ledgerProblems({ ledger }: CoreConfig): Generator<string> {

@@ -62,7 +62,7 @@ function waitReasonOf(state: RunState, member: Member): string | null {
     case 'queued':
       return member.openGroup === null ? describeWait(state) : 'waiting for its last group to end';
     case 'waiting':
-      return `waiting for ${state.config.minWorkers} workers`;
+      return `waiting for ${whomToStart(state)}`;
     case 'joining':
       return 'waiting for a donor of the model';
     case 'idle':
@@ -72,6 +72,13 @@ function waitReasonOf(state: RunState, member: Member): string | null {
     default:
       return null;
   }
+}
+
+function whomToStart({ config, strategy, serversReady, members }: RunState): string {
+  const present = [...members.values()].filter(({ phase }) => phase === 'waiting').length;
+  if (present < config.minWorkers || strategy.usesServers !== true || serversReady)
+    return `${config.minWorkers} workers`;
+  return `${config.servers} parameter servers`;
 }
 
 /** The strategy's reason, and who has kept the others longest. */

@@ -44,6 +44,12 @@ export interface RunOptions extends OptimizationOptions {
   readonly weighting?: Weighting;
   /** How the members of a group average; `auto` (default): by its size. */
   readonly collective?: CollectiveChoice;
+  /** S of the ps strategies, default 1. */
+  readonly servers?: number;
+  /** s of ps-ssp, default 3. */
+  readonly staleness?: number;
+  /** b of ps-backup, default 1. */
+  readonly backups?: number;
   /** Staleness decay of the dynamic weights, default 0.9. */
   readonly alpha?: number;
   readonly gap?: 'freshest' | 'initial';
@@ -148,13 +154,30 @@ function resolveWeights(options: RunOptions): WeightRule {
   return { rule: 'dynamic', alpha: options.alpha ?? 0.9, gap: options.gap ?? 'freshest' };
 }
 
+/** Throws `bad-option` for settings of the ps strategies that cannot be. */
+function checkServers(options: RunOptions, strategy: StrategyName, workers: number): void {
+  const { servers, staleness, backups } = options;
+  if (servers !== undefined) expectWhole('--servers', servers, 1);
+  if (staleness !== undefined) expectWhole('--staleness', staleness, 0);
+  if (backups !== undefined) expectWhole('--backups', backups, 0);
+  if (strategy === 'ps-backup' && (backups ?? 1) >= workers) {
+    throw new PreduceError(
+      'bad-option',
+      `--backups: expected fewer than the ${workers} workers of the run, got ${backups ?? 1}: no gradient would be waited for`,
+    );
+  }
+}
+
 /** What is handed to core as it is. */
 function groupingOf(options: RunOptions): Partial<CoreConfig> {
-  const { collective, filter, connectivityGroups, livenessMs } = options;
+  const { collective, servers, staleness, backups, filter, connectivityGroups, livenessMs } = options;
   return {
     weights: resolveWeights(options),
     weighting: options.weighting ?? 'equal',
     ...(collective === undefined ? {} : { collective }),
+    ...(servers === undefined ? {} : { servers }),
+    ...(staleness === undefined ? {} : { staleness }),
+    ...(backups === undefined ? {} : { backups }),
     ...(filter === undefined ? {} : { filter }),
     ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
     ...(livenessMs === undefined ? {} : { livenessMs }),
@@ -170,9 +193,16 @@ export function resolveJoinedRun(options: RunOptions): CoreConfig {
   checkGroupSize(workers, groupSize);
   if (steps !== null) expectWhole('--steps', steps, 1);
   if (durationMs !== null) expectPositive('--duration', durationMs);
+  const strategy = resolveStrategy(options.strategy ?? 'partial-reduce');
+  if (strategies[strategy].usesServers === true) {
+    throw new PreduceError(
+      'bad-option',
+      `--strategy ${strategy}: expected a --workload beside it, got none: hand-written workers have no servers`,
+    );
+  }
   const core = defaultCoreConfig({
     ...groupingOf(options),
-    strategy: resolveStrategy(options.strategy ?? 'partial-reduce'),
+    strategy,
     groupSize,
     minWorkers: workers,
     maxLocalSteps: steps,
@@ -210,6 +240,7 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
   const batchSamples = options.batchSamples ?? defaults.batchSamples;
   const groupSize = options.groupSize ?? DEFAULT_GROUP_SIZE;
   checkSizes({ workers, groupSize, batchSamples, sampleCount });
+  checkServers(options, strategy, workers);
   const threads = options.threads ?? 1;
   expectWhole('--threads', threads, 1);
   const seed = options.seed ?? 1;

@@ -11,6 +11,7 @@ import { type Child, describeExit, startChild } from './child-process.js';
 import { type EvaluatorProcess, startEvaluator } from './evaluator.js';
 import { checkResumeOut, openResume, prepareCheckpoints, type ResumedRun, resumeRun } from './resume.js';
 import { type ResolvedRun, resolveRun, type RunOptions } from './run-options.js';
+import { serverFailure, startServers } from './servers.js';
 import { createRunOutput, type RunOutput, type RunResult } from './run-output.js';
 
 /** What a display may show while a run goes on. */
@@ -170,10 +171,11 @@ async function runProcesses(plan: TrainingPlan, output: RunOutput, hooks: TrainH
     mayRestart: () => started,
     onLine: (line) => output.logLine('evaluator', line),
   });
-  const allExited = Promise.all([...workers, evaluator].map((child) => child.exited));
+  const servers = startServers({ run, controller: url, script: PROGRAM, onLine: output.logLine });
+  const allExited = Promise.all([...workers, ...servers, evaluator].map((child) => child.exited));
   // Whatever ends this process ends the children; their IPC channel covers the cases that no handler sees.
   const killAll = (): void => {
-    for (const worker of workers) worker.kill('SIGKILL');
+    for (const child of [...workers, ...servers]) child.kill('SIGKILL');
     evaluator.kill();
   };
   process.once('exit', killAll);
@@ -188,7 +190,12 @@ async function runProcesses(plan: TrainingPlan, output: RunOutput, hooks: TrainH
   hooks.signal?.addEventListener('abort', onAbort);
   try {
     const state: StartState = { isStarted: () => started, isInterrupted: () => interrupted };
-    await Promise.race([running.ended, failureOf(workers, state), evaluatorFailure(evaluator, state)]);
+    await Promise.race([
+      running.ended,
+      failureOf(workers, state),
+      serverFailure(servers, () => started || interrupted),
+      evaluatorFailure(evaluator, state),
+    ]);
     await Promise.race([allExited, graceMs(EXIT_GRACE_MS)]);
     return { interrupted };
   } finally {

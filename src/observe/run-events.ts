@@ -130,4 +130,5 @@ export type FaultKind =
   | 'hold-expired'
   | 'refused'
   | 'evaluation'
+  | 'server'
   | 'checkpoint';

@@ -40,8 +40,10 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
   const { parameters, auxiliary } = model;
   const replica: Replica = { parameters, auxiliary, optimizer: createOptimizer(parameters.length, config), k: 0 };
   const stepsPerRound = config.strategy === 'local-sgd' ? config.localSteps : 1;
+  const strategy = strategies[config.strategy];
   const rule = createReplicaRule(replica, {
-    exchanges: strategies[config.strategy].replica.exchanges,
+    exchanges: strategy.replica.exchanges,
+    usesServers: strategy.usesServers ?? false,
     averageOptimizer: config.averageOptimizer,
   });
   const directory = options.checkpointDirectory ?? null;

@@ -48,9 +48,13 @@ export interface ReplicaRuleOptions {
   readonly exchanges: 'replica' | 'gradient';
   /** Whether the optimizer's state is averaged with the replica; of no effect on gradients. */
   readonly averageOptimizer: boolean;
+  /** Whether the strategy's gradients are applied at servers. Default false. */
+  readonly usesServers?: boolean;
 }
 
-export function createReplicaRule(replica: Replica, { exchanges, averageOptimizer }: ReplicaRuleOptions): ReplicaRule {
+export function createReplicaRule(replica: Replica, options: ReplicaRuleOptions): ReplicaRule {
+  const { exchanges, averageOptimizer, usesServers = false } = options;
+  if (usesServers) return serverExchange(replica);
   return exchanges === 'replica' ? replicaExchange(replica, averageOptimizer) : gradientExchange(replica);
 }
 
@@ -141,6 +145,39 @@ function gradientExchange(replica: Replica): ReplicaRule {
     readState(from, k) {
       split(from, state);
       auxiliary.set(agreed);
+      replica.k = k;
+    },
+  };
+}
+
+/**
+ * Parameter servers: a gradient goes there, the parameters come back, and so do the running statistics. The optimizer is
+ * the servers'; a worker has nothing to step.
+ */
+function serverExchange(replica: Replica): ReplicaRule {
+  const { parameters, auxiliary } = replica;
+  // As of the last pull: what a joiner, or a server, gets while this worker's own statistics run on.
+  const pulled = auxiliary.slice();
+  const vectors = [parameters, auxiliary];
+  const length = lengthOf(vectors);
+  return {
+    exchangeLength: length,
+    stateLength: length,
+    beforeExchange(gradient, _learningRate, exchanged) {
+      replica.k += 1;
+      join([gradient, auxiliary], exchanged);
+    },
+    afterExchange({ average, k }) {
+      split(average, vectors);
+      pulled.set(auxiliary);
+      replica.k = k;
+    },
+    writeReplica: (into) => join([parameters, pulled], into),
+    readReplica: (from) => split(from, vectors),
+    writeState: (into) => join([parameters, pulled], into),
+    readState(from, k) {
+      split(from, vectors);
+      pulled.set(auxiliary);
       replica.k = k;
     },
   };

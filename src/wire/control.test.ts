@@ -37,6 +37,9 @@ const fromWorker: readonly WorkerMessage[] = [
   { type: 'log', values: { accuracy: 0.5, 'a b.c': -1e300 } },
   { type: 'evaluated', mark: 3, loss: 0.3, accuracy: 0.9, replicas: 4, cpuMs: 81.5 },
   { type: 'evaluationFailed', mark: 3, reason: 'no replica could be fetched' },
+  { type: 'serverJoin', address },
+  { type: 'shardHeld' },
+  { type: 'shardFailed', reason: 'the donor is gone' },
 ];
 
 const fromController: readonly ControllerMessage[] = [
@@ -62,6 +65,16 @@ const fromController: readonly ControllerMessage[] = [
     progress,
   },
   { type: 'abort', group, reason: 'worker 2 is suspect' },
+  {
+    type: 'shard',
+    server: 1,
+    servers: 2,
+    self: { worker: 4094, incarnation: 1 },
+    runKey: '0123456789abcdef',
+    exchangeLength: 7841,
+    stateLength: 7841,
+    donor: { worker: 0, incarnation: 1, address },
+  },
   { type: 'release', k: 9, progress },
   { type: 'lease', lease: { id: 5, epoch: 1, start: 640, count: 640 }, progress },
   { type: 'checkpoint', checkpoint: 2, fromK: 13 },

@@ -60,7 +60,7 @@ const workerMessages = [
   z.object({
     type: z.literal('hello'),
     version,
-    role: z.enum(['worker', 'evaluator']),
+    role: z.enum(['worker', 'evaluator', 'server']),
     token: text.nullable(),
   }),
   /** A worker's second message: the data port it listens on, the layout of its replica, its wanted number. */
@@ -133,6 +133,11 @@ const workerMessages = [
     cpuMs: z.number().nonnegative(),
   }),
   z.object({ type: z.literal('evaluationFailed'), mark: count, reason: text }),
+  /** A server's second message: the data port it listens on. */
+  z.object({ type: z.literal('serverJoin'), address }),
+  /** Answer to `shard`: its part of the parameters is held, or could not be had. */
+  z.object({ type: z.literal('shardHeld') }),
+  z.object({ type: z.literal('shardFailed'), reason: text }),
 ] as const;
 
 const controllerMessages = [
@@ -150,10 +155,12 @@ const controllerMessages = [
     group,
     kind: z.enum(['step', 'final']),
     /** The plan that all members follow (protocol.md 5). */
-    collective: z.enum(['direct', 'ring']),
+    collective: z.enum(['direct', 'ring', 'server']),
     members: z.array(member).min(1).max(LIMITS.workersMax),
     kMax: k,
     progress,
+    /** With `server`: the servers, in the order of their parts. */
+    servers: z.array(peer).max(LIMITS.workersMax).optional(),
   }),
   z.object({ type: z.literal('abort'), group, reason: text }),
   z.object({ type: z.literal('release'), k, progress }),
@@ -172,6 +179,17 @@ const controllerMessages = [
     peers: z.array(peer).max(LIMITS.workersMax),
     runKey: text,
     stateLength: vectorLength,
+  }),
+  /** To a server: fetch the parameters there, keep part `server` of `servers`, and be the worker number that `self` says. */
+  z.object({
+    type: z.literal('shard'),
+    server: count,
+    servers: z.number().int().positive().max(LIMITS.workersMax),
+    self: z.object({ worker, incarnation }),
+    runKey: text,
+    exchangeLength: vectorLength,
+    stateLength: vectorLength,
+    donor: peer,
   }),
 ] as const;
 

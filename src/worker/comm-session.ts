@@ -6,7 +6,8 @@ import { assert, assertPresent } from '../base/assert.js';
 import { type ErrorCode, ERROR_CODES, messageOf, PreduceError } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
 import { createCommunicator } from '../collective/communicator.js';
-import type { Communicator, ReplicaState } from '../collective/task.js';
+import type { CollectiveTask, Communicator, ReplicaState } from '../collective/task.js';
+import { planServer } from '../collective/plan/server.js';
 import { openVectorMemory, type VectorMemory } from '../collective/kernel/vector-memory.js';
 import { createTcpTransport } from '../transport/tcp.js';
 import type { ControllerMessage, GroupMessage, Peer } from '../wire/messages.js';
@@ -25,6 +26,20 @@ type HeldVectors = Pick<VectorMemory, 'input' | 'output' | 'scratch'> & Pick<Sha
 interface RunningGroup {
   readonly id: GroupId;
   readonly abort: AbortController;
+}
+
+/** Whom a group's collective runs with, and by which plan: servers are the last of the members. */
+function participants(
+  { collective, members, servers = [] }: GroupMessage,
+  length: number,
+  self: number | undefined,
+): Pick<CollectiveTask, 'collective' | 'members'> {
+  if (collective !== 'server') return { collective, members };
+  const rank = members.findIndex(({ worker }) => worker === self);
+  return {
+    collective: planServer({ rank, workers: members.length, servers: servers.length, length }),
+    members: [...members, ...servers],
+  };
 }
 
 /** Carries on one worker's session until it is closed; `post` tells the training thread, `onEnd` that nothing is left open. */
@@ -123,8 +138,7 @@ export async function startCommSession(
     try {
       const { bytesSent } = await assertPresent(communicator, 'communicator').reduce({
         group: id,
-        collective: message.collective,
-        members: message.members,
+        ...participants(message, held.input.length, self?.worker),
         rank: message.members.findIndex((member) => member.worker === self?.worker),
         weights: message.members.map((member) => member.weight),
         input: held.input,
@@ -221,6 +235,9 @@ export async function startCommSession(
       case 'lease':
       case 'finish':
         post(message);
+        return;
+      case 'shard':
+        end(new PreduceError('bad-message', 'the controller sent "shard" to a worker: only a server takes it'));
         return;
       case 'evaluate':
         end(new PreduceError('bad-message', 'the controller sent "evaluate" to a worker: only an evaluator takes it'));

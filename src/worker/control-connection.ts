@@ -13,7 +13,7 @@ export interface ControlConnectionOptions {
   /** ws:// or wss:// address. */
   readonly controller: string;
   readonly token: string | null;
-  readonly role: 'worker' | 'evaluator';
+  readonly role: 'worker' | 'evaluator' | 'server';
   /** How long to keep trying while nobody listens, in ms. */
   readonly connectTimeoutMs: number;
 }

@@ -49,9 +49,9 @@ export type Round = readonly Step[];
  * that rounds overlap: a segment is summed and passed on as soon as it is there.
  */
 export interface Plan {
-  readonly name: PlanName;
+  readonly name: PlanName | 'server';
   readonly rank: number;
-  /** Members. */
+  /** Members whose vectors are summed. */
   readonly count: number;
   readonly parts: readonly Part[];
   readonly rounds: readonly Round[];

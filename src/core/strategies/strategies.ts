@@ -5,10 +5,20 @@ import type { StrategyName } from '../config.js';
 import { allReduce } from './all-reduce.js';
 import { localSgd } from './local-sgd.js';
 import { partialReduce } from './partial-reduce.js';
+import { psAsp } from './ps-asp.js';
+import { psBackup } from './ps-backup.js';
+import { psBsp } from './ps-bsp.js';
+import { psHete } from './ps-hete.js';
+import { psSsp } from './ps-ssp.js';
 import type { Strategy } from './strategy.js';
 
 export const strategies: Readonly<Record<StrategyName, Strategy>> = {
   'partial-reduce': partialReduce,
   'all-reduce': allReduce,
   'local-sgd': localSgd,
+  'ps-bsp': psBsp,
+  'ps-asp': psAsp,
+  'ps-ssp': psSsp,
+  'ps-backup': psBackup,
+  'ps-hete': psHete,
 };

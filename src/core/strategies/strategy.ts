@@ -15,10 +15,23 @@ export interface GroupingContext {
   /** Joiners that have the model, or are about to, and have not sent their first READY. */
   readonly joinerCount: number;
   readonly filter: GroupFilter;
+  /** What a strategy with servers goes by. */
+  readonly pulls: Pulls;
+}
+
+/** Who has which of the servers' parameters, counted in updates; the servers apply groups in the order in which they were formed. */
+export interface Pulls {
+  /** Updates that the servers have been told to make. */
+  readonly updates: number;
+  /** Updates contained in what this worker has pulled: its gradient is of that moment. */
+  pulledAt(worker: Signal['worker']): number;
+  /** The active worker that has completed the fewest iterations; null where nobody is active. */
+  slowest(): { readonly worker: Signal['worker']; readonly k: number } | null;
 }
 
 export type GroupDecision =
-  | { readonly group: readonly Signal[] }
+  /** `weights`: one a signal, where they are not those of the weight rule; they need not sum to 1. */
+  | { readonly group: readonly Signal[]; readonly weights?: readonly number[] }
   /** The only active worker goes on by itself. */
   | { readonly alone: Signal }
   /** `held`: a full queue waits for connectivity; it must not wait for ever. */
@@ -31,6 +44,11 @@ export interface Strategy {
   stepsPerRound?(config: CoreConfig): number;
   /** Whether groups must be kept connected, and joiners taken only between rounds. */
   readonly synchronous: boolean;
+  /**
+   * Whether the parameters lie at servers: a group's weighted gradients are applied there, and its members get the result. Groups
+   * of one are normal. Default false.
+   */
+  readonly usesServers?: boolean;
   readonly replica: {
     /** `replica`: the local step comes first, replicas are averaged. `gradient`: gradients are averaged, then applied. */
     readonly exchanges: 'replica' | 'gradient';
