@@ -72,9 +72,9 @@ export function addSimulateCommand(program: Command): void {
       `${SOURCES_HELP}
 Examples:
   preduce simulate --workers 8 --group-size 3 --slow hl:3
-  preduce simulate --workers 32 --group-size 3 --slow hl:3 --strategies partial-reduce,all-reduce --target-loss .05
-  preduce simulate --workers 1024 --compute 100ms --latency 0.1ms --bandwidth 1Gbit --model-bytes 45MB --noise .3
-  preduce simulate --problem logistic --slow trace:times.csv --steps 20000 --json`,
+  preduce simulate --strategies partial-reduce,all-reduce --slow hl:3 --noise .2
+  preduce simulate --workers 1024 --compute 80ms --bandwidth 1Gbit --noise .3
+  preduce simulate --slow trace:times.csv --problem logistic --json`,
     )
     .action(runSimulate);
 }
