@@ -13,6 +13,8 @@ export type { RunOptions } from './launch/run-options.js';
 export type { RunResult } from './launch/run-output.js';
 export { train, type TrainOptions } from './launch/train.js';
 export type { RunEvent } from './observe/run-events.js';
+export { simulate, type SimulationResult } from './sim/simulate.js';
+export type { SimulateOptions } from './sim/simulate-options.js';
 export { findWorkload, type Workload, type WorkloadData, workloads } from './training/workload.js';
 export type { Layout, LayoutTensor } from './wire/messages.js';
 export { joinRun, type JoinRunOptions, type ReduceOptions, type Run } from './worker/join-run.js';

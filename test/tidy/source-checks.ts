@@ -8,7 +8,7 @@ import { importsOf, roomOf, type SourceFile } from './imports.js';
 export const LINES_MAX = 600;
 
 /** Rooms whose code a seed must reproduce bit for bit. */
-const PURE_ROOMS: readonly (string | null)[] = ['core', 'wire', 'collective/plan'];
+const PURE_ROOMS: readonly (string | null)[] = ['core', 'wire', 'collective/plan', 'sim'];
 
 const IMPURE = /\b(?:Date|performance|setTimeout|setInterval|setImmediate|process|Math\s*\.\s*random)\b/g;
 
