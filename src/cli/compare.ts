@@ -53,43 +53,50 @@ async function runCompare(flags: CompareFlags): Promise<void> {
       ...(flags.out === undefined ? {} : { out: flags.out }),
       signal,
       onPhase: (phase) => progress.say(phase),
-      onRun(next) {
-        progress.stop();
-        progress = isQuiet ? createSilence() : createProgress({ ...next, stream });
+      onRun(title) {
+        progress.finish();
+        progress = isQuiet ? createSilence() : createProgress({ label: title, stream });
       },
+      onGoal: (goal) => progress.aim(goal),
       onEvent: (event, running) => progress.onEvent(event, running),
     });
+    progress.finish();
   } finally {
     progress.stop();
     restore();
   }
   if (signal.aborted) process.exitCode = EXIT_INTERRUPTED;
   if (flags.json === true) process.stdout.write(`${JSON.stringify(result.entries.map((entry) => entry.summary))}\n`);
-  else process.stdout.write(describeComparison(result));
+  else process.stdout.write(describeComparison(result, process.stdout.columns));
 }
 
 function percent(share: number | null, digits: number): string {
   return share === null ? '-' : `${(100 * share).toFixed(digits)} %`;
 }
 
-/** The table, and what it says in one sentence. */
-export function describeComparison(result: ComparisonResult): string {
-  const target = `time to ${percent(result.targetAccuracy, 1)}`;
+/** Where the widest table fits. */
+const WIDE_COLUMNS = 90;
+
+/** The table, and what it says in one sentence. `columns` of the terminal; a file takes all. */
+export function describeComparison(result: ComparisonResult, columns = Number.POSITIVE_INFINITY): string {
+  const target = `to ${percent(result.targetAccuracy, 1)}`;
   const baseline = result.entries.find((entry) => entry.label === 'all-reduce')?.summary.targetSeconds ?? null;
+  const isWide = columns >= WIDE_COLUMNS;
   const rows = result.entries.map(({ label, summary }) => {
     const seconds = summary.targetSeconds;
     return [
       label,
-      seconds === null ? 'not reached' : `${seconds.toFixed(1)} s`,
+      seconds === null ? 'never' : `${seconds.toFixed(1)} s`,
       seconds === null || baseline === null ? '-' : `${(baseline / seconds).toFixed(2)}x`,
       String(summary.updates),
-      summary.updates === 0 ? '-' : `${((1000 * summary.wallSeconds) / summary.updates).toFixed(1)} ms`,
+      summary.updates === 0 ? '-' : ((1000 * summary.wallSeconds) / summary.updates).toFixed(1),
       percent(summary.testAccuracy, 2),
       percent(summary.idleShare, 0),
-      `${summary.wallSeconds.toFixed(1)} s`,
+      ...(isWide ? [`${summary.wallSeconds.toFixed(1)} s`] : []),
     ];
   });
-  const header = ['strategy', target, 'speed-up', 'updates', 'per update', 'accuracy', 'idle', 'total'];
+  const total = isWide ? ['total'] : [];
+  const header = ['strategy', target, 'speed-up', 'updates', 'ms/update', 'accuracy', 'idle', ...total];
   const best = result.entries
     .filter((entry) => entry.label !== 'all-reduce' && entry.summary.targetSeconds !== null)
     .sort((a, b) => (a.summary.targetSeconds ?? 0) - (b.summary.targetSeconds ?? 0))[0];

@@ -105,9 +105,7 @@ async function runController(flags: ControllerFlags): Promise<void> {
   const token = await readToken(flags.tokenFile);
   checkFlags(flags, token);
   const progress =
-    flags.quiet === true
-      ? createSilence()
-      : createProgress({ label: 'controller', totalSamples: null, stream: process.stderr });
+    flags.quiet === true ? createSilence() : createProgress({ label: 'controller', stream: process.stderr });
   const { signal, restore } = catchInterrupts((line) => progress.say(line));
   const options: ServeOptions = {
     ...runOptionsOf(flags),
@@ -117,6 +115,7 @@ async function runController(flags: ControllerFlags): Promise<void> {
     token,
     signal,
     onPhase: (phase) => progress.say(phase),
+    onGoal: (goal) => progress.aim(goal),
     onListening: ({ url }, minWorkers) => progress.say(`listening at ${url}, waiting for ${minWorkers} workers`),
     onEvent(event, running) {
       const line = describeEvent(event);

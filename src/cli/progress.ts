@@ -1,23 +1,30 @@
 /**
- * What a person sees while a run goes on: on a terminal a bar per worker and one for the run, elsewhere a line every few
- * seconds, without control characters.
+ * What a person sees while a run goes on: on a terminal a live picture, elsewhere a line every few seconds, without control
+ * characters.
  */
-import { MultiBar, type SingleBar } from 'cli-progress';
 import type { RunningController } from '../controller/run-controller.js';
+import type { RunGoal, RunMoment } from '../launch/run-goal.js';
 import type { RunEvent } from '../observe/run-events.js';
+import { createLiveArea, type TerminalStream } from './live-area.js';
+import { clock, describeModel, describeWay, drawRun, type RunPicture } from './run-picture.js';
 
 export interface ProgressOptions {
   readonly label: string;
-  /** Samples that the run will process, null where that is not known. */
-  readonly totalSamples: number | null;
   /** Where it is shown; stdout belongs to results. */
-  readonly stream: NodeJS.WriteStream;
+  readonly stream: TerminalStream & { readonly isTTY?: boolean };
 }
 
+/** What is looked at of a running controller. */
+export type ViewedController = Pick<RunningController, 'view'>;
+
 export interface Progress {
-  onEvent(event: RunEvent, running: RunningController): void;
+  /** Where the run will end. */
+  aim(goal: RunGoal): void;
+  onEvent(event: RunEvent, running: ViewedController): void;
   /** A line that stays. */
   say(line: string): void;
+  /** Says how far the run has come, and stops. Without effect after `stop`. */
+  finish(): void;
   stop(): void;
 }
 
@@ -27,49 +34,73 @@ const REDRAW_EVERY_MS = 150;
 
 /** Nothing at all, for `--quiet`. */
 export function createSilence(): Progress {
-  return { onEvent: () => undefined, say: () => undefined, stop: () => undefined };
+  const nothing = (): void => undefined;
+  return { aim: nothing, onEvent: nothing, say: nothing, finish: nothing, stop: nothing };
 }
 
 export function createProgress(options: ProgressOptions): Progress {
-  return options.stream.isTTY ? createBars(options) : createLines(options);
+  return options.stream.isTTY === true ? createLivePicture(options) : createLines(options);
 }
 
-/** What both displays tell of the run as a whole. */
-interface Totals {
-  samples: number;
-  accuracy: number | null;
-  loss: number | null;
-  groups: number;
+/** What both displays remember of a run. */
+interface Story {
+  goal: RunGoal;
+  start: RunMoment;
   timeMs: number;
+  loss: number | null;
+  accuracy: number | null;
+  /** What is done after the training. */
+  ending: string | null;
 }
 
-function follow(totals: Totals, event: RunEvent): void {
-  totals.timeMs = event.timeMs;
+function createStory(): Story {
+  return {
+    goal: { samples: null, localSteps: null, timeMs: null },
+    start: { samples: 0, localSteps: 0, timeMs: 0 },
+    timeMs: 0,
+    loss: null,
+    accuracy: null,
+    ending: null,
+  };
+}
+
+function follow(story: Story, event: RunEvent): void {
+  story.timeMs = Math.max(0, event.timeMs);
   switch (event.type) {
     case 'ready':
-      totals.samples += event.samples;
       // An exponential mean over the last few dozen steps.
-      if (event.loss !== null) totals.loss = totals.loss === null ? event.loss : 0.95 * totals.loss + 0.05 * event.loss;
+      if (event.loss !== null) story.loss = story.loss === null ? event.loss : 0.95 * story.loss + 0.05 * event.loss;
       return;
     case 'evaluated':
-      totals.accuracy = event.accuracy;
+      story.accuracy = event.accuracy;
       return;
-    case 'groupFormed':
-      totals.groups += 1;
+    case 'started':
+      story.start = { ...story.start, timeMs: event.timeMs };
       return;
     case 'resumed':
-      totals.samples = event.samples;
+      story.start = { samples: event.samples, localSteps: event.localSteps, timeMs: event.timeMs };
+      return;
+    case 'stopping':
+      story.ending = 'draining';
+      return;
+    case 'runEnded':
+      story.ending = 'evaluating the model';
       return;
     default:
   }
 }
 
-function describeTotals(totals: Totals): string {
-  const loss = totals.loss === null ? '' : `  loss ${totals.loss.toFixed(3)}`;
-  const accuracy = totals.accuracy === null ? '' : `  test accuracy ${(100 * totals.accuracy).toFixed(2)} %`;
-  return `${loss}${accuracy}`;
+function pictureOf(label: string, story: Story, running: ViewedController): RunPicture {
+  const { progress, groups, workers } = running.view();
+  return { ...story, label, now: { ...progress, timeMs: story.timeMs }, groups, workers };
 }
 
+/** Of a run that is over. */
+function describeEnd({ label, now, ...picture }: RunPicture): string {
+  return `${label}: ${clock(now.timeMs)}   ${describeModel(picture)}`;
+}
+
+/** Events that a person should read as a line. */
 function describeFault(event: RunEvent): string | null {
   switch (event.type) {
     case 'workerDead':
@@ -80,107 +111,91 @@ function describeFault(event: RunEvent): string | null {
       return `draining: ${event.reason}`;
     case 'fault':
       if (event.kind === 'refused') return `refused ${event.message}`;
-      return event.kind === 'not-finite' || event.kind === 'violation' || event.kind === 'checkpoint'
-        ? event.message
-        : null;
+      return ['not-finite', 'violation', 'checkpoint', 'evaluation'].includes(event.kind) ? event.message : null;
     default:
       return null;
   }
 }
 
-function createLines({ label, totalSamples, stream }: ProgressOptions): Progress {
-  const totals: Totals = { samples: 0, accuracy: null, loss: null, groups: 0, timeMs: 0 };
+function createLines({ label, stream }: ProgressOptions): Progress {
+  const story = createStory();
   let lastLineMs = 0;
-  const say = (line: string): void => {
-    stream.write(`${label}: ${line}\n`);
-  };
+  let running: ViewedController | null = null;
+  const say = (line: string): void => void stream.write(`${label}: ${line}\n`);
   return {
-    onEvent(event) {
-      follow(totals, event);
+    aim(goal) {
+      story.goal = goal;
+    },
+    onEvent(event, controller) {
+      running = controller;
+      follow(story, event);
       const fault = describeFault(event);
       if (fault !== null) say(fault);
       if (event.type === 'started') say(`started with ${event.workers.length} workers`);
       if (event.timeMs - lastLineMs < LINE_EVERY_MS) return;
       lastLineMs = event.timeMs;
-      const done =
-        totalSamples === null ? `${totals.samples} samples` : `${Math.floor((100 * totals.samples) / totalSamples)} %`;
-      say(`${(totals.timeMs / 1000).toFixed(0)} s  ${done}  ${totals.groups} groups${describeTotals(totals)}`);
+      const picture = pictureOf(label, story, controller);
+      say(`${describeWay(picture)}   ${describeModel(picture)}`);
     },
     say,
-    stop: () => undefined,
+    finish() {
+      if (running !== null) stream.write(`${describeEnd(pictureOf(label, story, running))}\n`);
+      running = null;
+    },
+    stop() {
+      running = null;
+    },
   };
 }
 
-function createBars({ label, totalSamples, stream }: ProgressOptions): Progress {
-  const totals: Totals = { samples: 0, accuracy: null, loss: null, groups: 0, timeMs: 0 };
-  const bars = new MultiBar({
-    stream,
-    format: '{name} {bar} {text}',
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    barsize: 24,
-    hideCursor: true,
-    clearOnComplete: true,
-    // A run that ends early leaves bars that are not full.
-    stopOnComplete: false,
-    emptyOnZero: true,
-  });
-  // A second Ctrl-C ends the process on the spot; it must not leave the terminal without a cursor.
-  const giveBackCursor = (): void => bars.stop();
-  process.once('exit', giveBackCursor);
-  const whole = bars.create(totalSamples ?? 1, 0, { name: label.padEnd(24), text: '' });
-  const workers = new Map<number, SingleBar>();
+function createLivePicture({ label, stream }: ProgressOptions): Progress {
+  const story = createStory();
+  const area = createLiveArea(stream);
+  let running: ViewedController | null = null;
+  let heardMs = performance.now();
   let drawnMs = Number.NEGATIVE_INFINITY;
-  let stopped = false;
+  let isStarted = false;
 
-  function draw(running: RunningController): void {
-    const etaMs =
-      totalSamples === null || totals.samples === 0
-        ? null
-        : (totals.timeMs * (totalSamples - totals.samples)) / totals.samples;
-    const eta = etaMs === null ? '' : `  ${Math.max(0, etaMs / 1000).toFixed(0)} s left`;
-    whole.update(totalSamples === null ? 0 : Math.min(totals.samples, totalSamples), {
-      text: `${(totals.timeMs / 1000).toFixed(0)} s${eta}${describeTotals(totals)}`,
-    });
-    const view = running.view();
-    const mostSteps = Math.max(1, ...view.workers.map((worker) => worker.localSteps));
-    const freshest = Math.max(...view.workers.map((worker) => worker.k));
-    for (const { worker, state, k, localSteps, iterationMedianMs, waitReason } of view.workers) {
-      let bar = workers.get(worker);
-      if (bar === undefined) {
-        bar = bars.create(1, 0, { name: `  worker ${worker}`.padEnd(24), text: '' });
-        workers.set(worker, bar);
-      }
-      const speed = iterationMedianMs === null ? '' : `${(1000 / iterationMedianMs).toFixed(1)} steps/s  `;
-      bar.update(localSteps / mostSteps, {
-        text: `${String(localSteps).padStart(5)} steps  ${speed}stale ${freshest - k}  ${waitReason ?? state}`,
-      });
-    }
+  function draw(): void {
+    if (running === null) return;
+    const nowMs = performance.now();
+    drawnMs = nowMs;
+    // The run's clock goes on between events.
+    const timeMs = story.timeMs + (isStarted && story.ending === null ? nowMs - heardMs : 0);
+    area.draw(drawRun(pictureOf(label, { ...story, timeMs }, running), area));
   }
 
+  // Where all wait for one worker there are no events, and the clock should still go.
+  const timer = setInterval(draw, REDRAW_EVERY_MS);
+  timer.unref();
+  function stop(): void {
+    clearInterval(timer);
+    running = null;
+    process.removeListener('exit', stop);
+    area.close();
+  }
+  // A second Ctrl-C ends the process on the spot; it must not leave the terminal without a cursor.
+  process.once('exit', stop);
+
   return {
-    onEvent(event, running) {
-      if (stopped) return;
-      follow(totals, event);
+    aim(goal) {
+      story.goal = goal;
+    },
+    onEvent(event, controller) {
+      follow(story, event);
+      heardMs = performance.now();
+      running = controller;
+      if (event.type === 'started') isStarted = true;
       const fault = describeFault(event);
-      if (fault !== null) bars.log(`${label}: ${fault}\n`);
-      if (event.timeMs < 0 || (event.timeMs - drawnMs < REDRAW_EVERY_MS && event.type !== 'runEnded')) return;
-      drawnMs = event.timeMs;
-      draw(running);
+      if (fault !== null) area.print(fault);
+      if (heardMs - drawnMs >= REDRAW_EVERY_MS || event.type === 'runEnded') draw();
     },
-    say(line) {
-      if (stopped) {
-        stream.write(`${line}\n`);
-        return;
-      }
-      bars.log(`${line}\n`);
-      // The process may end before the next redrawing.
-      bars.update();
+    say: (line) => area.print(line),
+    finish() {
+      const end = running === null ? null : describeEnd(pictureOf(label, story, running));
+      stop();
+      if (end !== null) area.print(end);
     },
-    stop() {
-      stopped = true;
-      process.removeListener('exit', giveBackCursor);
-      bars.stop();
-    },
+    stop,
   };
 }

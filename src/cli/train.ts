@@ -47,7 +47,7 @@ Examples:
 }
 
 async function runTrain(flags: TrainFlags): Promise<void> {
-  const { planTraining, train } = await import('../launch/train.js');
+  const { train } = await import('../launch/train.js');
   const { strategy, resume, checkpointEvery, out } = flags;
   const options = {
     ...runOptionsOf(flags),
@@ -56,11 +56,7 @@ async function runTrain(flags: TrainFlags): Promise<void> {
     ...(checkpointEvery === undefined ? {} : { checkpointEvery }),
     ...(out === undefined ? {} : { out }),
   };
-  const { run } = await planTraining(options);
-  const { ledger } = run.core;
-  const totalSamples = ledger?.epochs == null ? null : ledger.epochs * ledger.sampleCount;
-  const progress =
-    flags.quiet === true ? createSilence() : createProgress({ label: 'train', totalSamples, stream: process.stderr });
+  const progress = flags.quiet === true ? createSilence() : createProgress({ label: 'train', stream: process.stderr });
   const { signal, restore } = catchInterrupts((line) => progress.say(line));
   let result: RunResult;
   try {
@@ -69,6 +65,7 @@ async function runTrain(flags: TrainFlags): Promise<void> {
       signal,
       onEvent: (event, running) => progress.onEvent(event, running),
       onPhase: (phase) => progress.say(phase),
+      onGoal: (goal) => progress.aim(goal),
     });
   } finally {
     progress.stop();

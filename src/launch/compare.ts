@@ -20,7 +20,7 @@ export interface CompareOptions
   readonly repeat?: number;
   readonly out?: string | null;
   /** Called before each run, with its title. */
-  readonly onRun?: (next: { readonly label: string; readonly totalSamples: number | null }) => void;
+  readonly onRun?: (title: string) => void;
 }
 
 /** One column of a comparison. */
@@ -80,8 +80,6 @@ interface Comparison {
 async function runAll(first: ResolvedRun, comparison: Comparison): Promise<ComparisonResult> {
   const { contenders, repeat, shared: options, output } = comparison;
   const { training } = await withReferenceTime(first, options);
-  const { ledger } = first.core;
-  const totalSamples = ledger?.epochs == null ? null : ledger.epochs * ledger.sampleCount;
   const targetAccuracy = options.targetAccuracy ?? first.workload.defaults.targetAccuracy;
   const isInterrupted = (): boolean => options.signal?.aborted ?? false;
   const results: { readonly label: string; readonly result: RunResult }[] = [];
@@ -89,8 +87,7 @@ async function runAll(first: ResolvedRun, comparison: Comparison): Promise<Compa
     for (const { label, options: own } of contenders) {
       if (isInterrupted()) break;
       const suffix = repeat === 1 ? '' : `-${round + 1}`;
-      const title = repeat === 1 ? label : `${label} (repeat ${round + 1} of ${repeat})`;
-      options.onRun?.({ label: title, totalSamples });
+      options.onRun?.(repeat === 1 ? label : `${label} (repeat ${round + 1} of ${repeat})`);
       const running = train({
         ...options,
         ...own,

