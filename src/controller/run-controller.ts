@@ -128,7 +128,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
     address: server.address,
     url: urlOf(server.address),
     ended: ended.fired,
-    view: () => core.view(),
+    view: () => core.view(performance.now()),
     stop,
     async close() {
       clearInterval(watch);

@@ -52,7 +52,8 @@ export interface Controller {
   step(event: ControllerEvent): readonly Effect[];
   /** When a `tick` is due if nothing happens before; null: never. */
   nextDeadlineMs(): number | null;
-  view(): RunView;
+  /** `nowMs`: the moment that is looked at; default: that of the last event. */
+  view(nowMs?: number): RunView;
   /** rho of the last 1000 groups (algorithms.md 5), null without any. Costs a power iteration. */
   rho(): number | null;
 }
@@ -80,7 +81,7 @@ export function createController(config: CoreConfig): Controller {
       );
       return deadlines.length === 0 ? null : Math.min(...deadlines);
     },
-    view: () => viewOf(state),
+    view: (nowMs = state.nowMs) => viewOf(state, nowMs),
     rho: () => state.history.rho(),
   };
 }

@@ -34,7 +34,8 @@ export interface RunView {
   readonly holdsExpired: number;
 }
 
-export function viewOf(state: RunState): RunView {
+/** `nowMs`: the moment that is looked at; the clock of the state stands between two events. */
+export function viewOf(state: RunState, nowMs: number): RunView {
   const { started, finishReason, progress, groupCount, queue, filter, holdMs, holdsExpired } = state;
   return {
     started,
@@ -48,19 +49,19 @@ export function viewOf(state: RunState): RunView {
       k: member.k,
       localSteps: member.localSteps,
       iterationMedianMs: iterationMedianMs(member),
-      waitReason: waitReasonOf(state, member),
+      waitReason: waitReasonOf(state, member, nowMs),
     })),
     connectivityGroups: filter.connectivityGroups,
     maxGroupsToConnect: filter.maxGroupsToConnect,
-    holdMs: holdMs + (state.hold === null ? 0 : state.nowMs - state.hold.sinceMs),
+    holdMs: holdMs + (state.hold === null ? 0 : nowMs - state.hold.sinceMs),
     holdsExpired,
   };
 }
 
-function waitReasonOf(state: RunState, member: Member): string | null {
+function waitReasonOf(state: RunState, member: Member, nowMs: number): string | null {
   switch (member.phase) {
     case 'queued':
-      return member.openGroup === null ? describeWait(state) : 'waiting for its last group to end';
+      return member.openGroup === null ? describeWait(state, nowMs) : 'waiting for its last group to end';
     case 'waiting':
       return `waiting for ${whomToStart(state)}`;
     case 'joining':
@@ -82,13 +83,13 @@ function whomToStart({ config, strategy, serversReady, members }: RunState): str
 }
 
 /** The strategy's reason, and who has kept the others longest. */
-function describeWait(state: RunState): string | null {
+function describeWait(state: RunState, nowMs: number): string | null {
   if (state.waitReason === null) return null;
   const computing = [...state.members.values()].filter(
     (member) => member.phase === 'computing' && member.suspectSinceMs === null,
   );
   const [slowest] = computing.toSorted((a, b) => a.phaseSinceMs - b.phaseSinceMs);
   if (slowest === undefined) return state.waitReason;
-  const seconds = ((state.nowMs - slowest.phaseSinceMs) / 1000).toFixed(1);
+  const seconds = ((nowMs - slowest.phaseSinceMs) / 1000).toFixed(1);
   return `${state.waitReason}: worker ${slowest.worker} computing for ${seconds} s`;
 }
