@@ -30,7 +30,10 @@ export function addControllerCommand(program: Command): void {
     .option('--port <port>', 'port to listen at, 0 for any free one', port('--port'), 29400)
     .option('--token-file <file>', 'file with the token that workers must show', path('--token-file'))
     .option('--insecure', 'listen beyond this machine without a token')
-    .option('--strategy <name>', 'partial-reduce (default) or all-reduce');
+    .option(
+      '--strategy <name>',
+      'partial-reduce (default), all-reduce, local-sgd, ps-bsp, ps-asp, ps-ssp, ps-backup or ps-hete',
+    );
   addRunFlags(command)
     .addHelpText(
       'after',

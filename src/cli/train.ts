@@ -21,7 +21,10 @@ export function addTrainCommand(program: Command): void {
   const command = program
     .command('train')
     .description('train on this machine: a controller and N worker processes, ending with the model and a report')
-    .option('--strategy <name>', 'partial-reduce (default), all-reduce or local-sgd')
+    .option(
+      '--strategy <name>',
+      'partial-reduce (default), all-reduce, local-sgd, ps-bsp, ps-asp, ps-ssp, ps-backup or ps-hete',
+    )
     .option(
       '--resume <dir>',
       'go on from the newest checkpoint of this run directory, with its options',

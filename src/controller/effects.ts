@@ -1,7 +1,7 @@
 /**
  * Carries out what core wants done: messages to workers, and the run's story.
  */
-import type { GroupId, LeaseId } from '../base/ids.js';
+import type { LeaseId } from '../base/ids.js';
 import type { Effect } from '../core/effects.js';
 import { refuse } from './connections.js';
 import type { RunParts } from './run-parts.js';
@@ -30,7 +30,7 @@ export function carryOut(run: RunParts, effect: Effect): void {
       return abortGroup(run, effect);
     case 'groupClosed': {
       const { group, committed, aborted } = effect;
-      if (aborted) tellServersOfAbort(run, group.id, 'it was given up');
+      if (aborted) tellServersOfAbort(run, { group: group.id, committed, reason: 'it was given up' });
       return story.tell({ type: 'groupClosed', group: group.id, kind: group.kind, committed, aborted });
     }
     case 'release':
@@ -101,8 +101,11 @@ function start({ sessions, story, onStarted }: RunParts, effect: EffectOf<'start
   sessions.send(effect, { type: 'start' });
 }
 
-function tellServersOfAbort({ servers }: RunParts, group: GroupId, reason: string): void {
-  servers.broadcast({ type: 'abort', group, reason });
+function tellServersOfAbort(
+  { servers }: RunParts,
+  { group, committed, reason }: Pick<EffectOf<'abortGroup'>, 'group' | 'committed' | 'reason'>,
+): void {
+  servers.broadcast({ type: 'abort', group, reason, keep: committed.length > 0 });
 }
 
 function formGroup({ sessions, story, servers }: RunParts, { group, progress }: EffectOf<'formGroup'>): void {
@@ -130,9 +133,10 @@ function formGroup({ sessions, story, servers }: RunParts, { group, progress }: 
   });
 }
 
-function abortGroup(run: RunParts, { group, members, reason }: EffectOf<'abortGroup'>): void {
+function abortGroup(run: RunParts, effect: EffectOf<'abortGroup'>): void {
+  const { group, members, reason } = effect;
   const { sessions, story } = run;
-  tellServersOfAbort(run, group, reason);
+  tellServersOfAbort(run, effect);
   for (const member of members) sessions.send(member, { type: 'abort', group, reason });
   story.tell({ type: 'fault', kind: 'abort', worker: null, message: `group ${group}: ${reason}` });
 }

@@ -18,8 +18,14 @@ export type Effect =
   | ({ readonly type: 'start' } & Life)
   /** Send GROUP to every member. */
   | { readonly type: 'formGroup'; readonly group: Group; readonly progress: Progress }
-  /** The group is given up: tell these members, who answer `aborted` (or `done`, if they were done already). */
-  | { readonly type: 'abortGroup'; readonly group: GroupId; readonly members: readonly Life[]; readonly reason: string }
+  /** The group is given up: tell these members, who answer `aborted` (or `done`, if they were done already). `committed` were done. */
+  | {
+      readonly type: 'abortGroup';
+      readonly group: GroupId;
+      readonly members: readonly Life[];
+      readonly committed: readonly WorkerId[];
+      readonly reason: string;
+    }
   /** Every member has reported: the group is over. `committed` members hold the average. */
   | {
       readonly type: 'groupClosed';

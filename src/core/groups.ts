@@ -105,11 +105,13 @@ function abortGroup(state: RunState, open: OpenGroup, reason: string): void {
   const { group } = open;
   state.filter.aborted(group.id);
   state.history.aborted(group.id);
-  state.pulls.aborted(group.id);
+  // What one holds has been made by every server: it stands, and the others' gradients are late.
+  if (open.committed.size === 0) state.pulls.aborted(group.id);
   const members = group.members
     .filter(({ worker, incarnation }) => open.pending.has(worker) && isLife(state, worker, incarnation))
     .map(({ worker, incarnation }) => ({ worker, incarnation }));
-  if (members.length > 0) state.effects.push({ type: 'abortGroup', group: group.id, members, reason });
+  const committed = [...open.committed];
+  if (members.length > 0) state.effects.push({ type: 'abortGroup', group: group.id, members, committed, reason });
 }
 
 function isLife(state: RunState, worker: Member['worker'], incarnation: number): boolean {

@@ -1,7 +1,7 @@
 /**
  * Which of the servers' updates each worker's parameters contain, for strategies whose parameters lie at servers (algorithms.md
  * 6). Servers apply groups in the order in which they were formed, so that counting at the controller is exact; they take back the
- * update of an aborted group if no later one was announced, and so does this book.
+ * update of an aborted group if nobody holds it and no later one was announced, and so does this book.
  */
 import type { GroupId, WorkerId } from '../base/ids.js';
 import type { Group } from './group.js';

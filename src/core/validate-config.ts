@@ -67,7 +67,8 @@ function* serverProblems({ servers, staleness, backups, minWorkers, strategy }: 
   const most = NUMBERS_MAX - minWorkers;
   if (!isWhole(servers, 1)) yield `servers: expected a whole number from 1, got ${servers}`;
   const usesServers = Object.hasOwn(strategies, strategy) && strategies[strategy].usesServers === true;
-  if (usesServers && servers > most) yield `servers: expected at most ${most} beside ${minWorkers} workers, got ${servers}`;
+  if (usesServers && servers > most)
+    yield `servers: expected at most ${most} beside ${minWorkers} workers, got ${servers}`;
   if (!isWhole(staleness, 0)) yield `staleness: expected a whole number from 0, got ${staleness}`;
   if (!isWhole(backups, 0)) yield `backups: expected a whole number from 0, got ${backups}`;
   if (strategy === 'ps-backup' && backups >= minWorkers) {

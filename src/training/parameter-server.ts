@@ -82,7 +82,7 @@ export async function runParameterServer(options: ParameterServerOptions): Promi
             server?.announce(message);
             return;
           case 'abort':
-            server?.abort(message.group as GroupId, message.reason);
+            server?.abort(message.group as GroupId, { reason: message.reason, keep: message.keep ?? false });
             return;
           case 'refused': {
             const code = ERROR_CODES.find((known) => known === message.code) ?? 'refused';
@@ -126,8 +126,8 @@ async function fetchShard(
 interface Server {
   /** Takes part in the group when all announced before it are over. */
   announce(group: GroupMessage): void;
-  /** It is given up, or its update is taken back if no later one was announced. */
-  abort(group: GroupId, reason: string): void;
+  /** It is given up. Its update is taken back if no later one was announced, unless a member holds it (`keep`). */
+  abort(group: GroupId, how: { readonly reason: string; readonly keep: boolean }): void;
 }
 
 interface ServerParts {
@@ -201,12 +201,12 @@ function createServer({ message, shard, communicator, config }: ServerParts): Se
       queue.push(group);
       if (running === null) void serveQueue();
     },
-    abort(group, reason) {
+    abort(group, { reason, keep }) {
       const waiting = queue.findIndex((each) => each.group === group);
       if (waiting >= 0) queue.splice(waiting, 1);
       if (running?.group === group) running.abort.abort(new PreduceError('aborted', reason));
       else communicator.discard(group);
-      takeBack(group);
+      if (!keep) takeBack(group);
     },
   };
 }

@@ -147,6 +147,28 @@ describe('all-reduce', () => {
   });
 });
 
+describe('parameter servers', () => {
+  const SERVED = { ...GRADIENT, usesServers: true } as const satisfies ReplicaRuleOptions;
+
+  it('push the gradient beside running statistics, and take what comes', () => {
+    const worker = createWorker(SERVED, [1, 2], 3);
+    const exchanged = new Float32Array(worker.rule.exchangeLength);
+    worker.rule.beforeExchange(Float32Array.of(5, 6), LEARNING_RATE, exchanged);
+    expect([...exchanged]).toEqual([5, 6, 3]);
+    worker.rule.afterExchange({ average: Float32Array.of(7, 8, 9), k: 1, finite: true }, LEARNING_RATE);
+    expect(contentOf(worker)).toMatchObject({ parameters: [7, 8], statistic: 9, k: 1, velocity: [0, 0] });
+  });
+
+  it('hand joiners what they pulled last', () => {
+    const worker = createWorker(SERVED, [1, 2], 3);
+    worker.replica.auxiliary[0] = 99;
+    expect(stateOf(worker)).toEqual([1, 2, 3]);
+    const joiner = createWorker(SERVED);
+    joiner.rule.readState(Float32Array.from(stateOf(worker)), 4);
+    expect(contentOf(joiner)).toMatchObject({ parameters: [1, 2], statistic: 3, k: 4 });
+  });
+});
+
 describe.each([
   ['partial reduce', REPLICA],
   ['partial reduce with averaged optimizers', WHOLE],

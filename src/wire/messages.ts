@@ -162,7 +162,8 @@ const controllerMessages = [
     /** With `server`: the servers, in the order of their parts. */
     servers: z.array(peer).max(LIMITS.workersMax).optional(),
   }),
-  z.object({ type: z.literal('abort'), group, reason: text }),
+  /** To servers also whether some member holds the result, so that it stands. */
+  z.object({ type: z.literal('abort'), group, reason: text, keep: z.boolean().optional() }),
   z.object({ type: z.literal('release'), k, progress }),
   z.object({ type: z.literal('lease'), lease, progress }),
   /** Keep the state between two steps, the first at which k is at least `fromK`, or that of the last step. */

@@ -7,6 +7,7 @@ import type { GroupId, WorkerId } from '../../src/base/ids.js';
 import type { Effect } from '../../src/core/effects.js';
 import type { ControllerEvent, Life } from '../../src/core/events.js';
 import type { Group } from '../../src/core/group.js';
+import { strategies } from '../../src/core/strategies/strategies.js';
 import type { RunView } from '../../src/core/view.js';
 import { createLeaseBook } from './lease-book.js';
 import type { Scenario } from './scenario.js';
@@ -81,6 +82,7 @@ export function createAccounting(scenario: Scenario): Accounting {
     windows: 0,
     endsNotFinite: 0,
   };
+  const usesServers = strategies[scenario.strategy].usesServers === true;
   const averagesReplicas = scenario.strategy === 'partial-reduce';
   let readies = 0;
   let ended = false;
@@ -144,6 +146,14 @@ export function createAccounting(scenario: Scenario): Accounting {
   /** Nobody is passed over for ever, and nobody waits without a reason. */
   function checkWaiting(view: RunView): void {
     const count = waiting().length;
+    if (usesServers) {
+      // Only rounds and a bound on staleness make anybody wait.
+      assert(
+        count === 0 || (scenario.strategy !== 'ps-asp' && scenario.strategy !== 'ps-hete'),
+        `${count} workers wait`,
+      );
+      return;
+    }
     if (scenario.strategy === 'all-reduce' || count < scenario.groupSize) return;
     if (waiting().every((worker) => lives.get(worker)?.sound === false)) {
       const mayCome = [...lives.values()].some(({ sound, synced, unreported }) => {
@@ -164,7 +174,9 @@ export function createAccounting(scenario: Scenario): Accounting {
       new Set(members.map(({ worker }) => worker)).size === members.length,
       `a worker is in group ${group.id} twice`,
     );
-    if (kind === 'step') {
+    if (kind === 'step' && usesServers) {
+      assert(group.collective === 'server', `group ${group.id} does not go to the servers`);
+    } else if (kind === 'step') {
       assert(members.length >= 2, `group ${group.id} has ${members.length} members`);
       const isSmall = members.length <= scenario.groupSize || scenario.strategy === 'all-reduce';
       const [oldest] = waiting();
@@ -194,7 +206,8 @@ export function createAccounting(scenario: Scenario): Accounting {
         assert(life.ready?.k === k, `group ${group.id} takes k ${k} of worker ${worker}, not ${life.ready?.k}`);
       life.unreported = group.id;
     }
-    checkWeights(group);
+    if (kind === 'step' && usesServers) checkShares(group);
+    else checkWeights(group);
     if (kind === 'step') checkRound(group);
     assert(group.kMax === Math.max(...members.map(({ k }) => k)), `group ${group.id}: kMax ${group.kMax}`);
     open.set(group.id, { group, done: new Set(), reported: new Set() });
@@ -209,6 +222,19 @@ export function createAccounting(scenario: Scenario): Accounting {
     if (strategy !== 'all-reduce' || isCut || ledger !== null) return;
     const rounds = new Set(members.map(({ k }) => k));
     assert(rounds.size === 1, `group ${id} has members of the rounds ${[...rounds].join()}`);
+  }
+
+  /** Shares of gradients: 0 where they are not finite, or late; at most the whole of one gradient together. */
+  function checkShares({ id, members }: Group): void {
+    for (const { worker, weight } of members) {
+      assert(
+        weight >= 0 && (weight === 0 || lives.get(worker)?.finite === true),
+        `group ${id}: weight ${weight} of ${worker}`,
+      );
+    }
+    const sum = members.reduce((total, { weight }) => total + weight, 0);
+    assert(sum <= 1 + 1e-12, `group ${id}: weights sum to ${sum}`);
+    if (members.length > 1) assert(sum === 0 || Math.abs(sum - 1) <= 1e-12, `group ${id}: weights sum to ${sum}`);
   }
 
   function checkWeights({ id, members, kind, finite: isFinite }: Group): void {

@@ -46,6 +46,16 @@ describe('a fleet of honest workers', () => {
     expect(play(60, { ...calm, workers: 4, minWorkers: 3, joins: 4 }).joinersStarted).toBeGreaterThan(10);
   });
 
+  it.each(['ps-bsp', 'ps-asp', 'ps-ssp', 'ps-backup', 'ps-hete'] as const)(
+    'keeps every rule with servers: %s',
+    (strategy) => {
+      // Two at least, as one backup is left out of each round.
+      const tally = play(60, { strategy, workers: 5, minWorkers: 2 });
+      expect(Math.min(tally.groups, tally.aborts, tally.deaths, tally.finalGroups)).toBeGreaterThan(0);
+      expect(tally.releases).toBe(0);
+    },
+  );
+
   it('does the same again for the same seed', () => {
     assert(
       property(scenarios(), (scenario) => {

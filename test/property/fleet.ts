@@ -9,6 +9,7 @@ import { createRandom } from '../../src/base/random.js';
 import { defaultCoreConfig } from '../../src/core/config.js';
 import { createController } from '../../src/core/controller.js';
 import type { Effect } from '../../src/core/effects.js';
+import { strategies } from '../../src/core/strategies/strategies.js';
 import type { ControllerEvent, Life, UntimedEvent } from '../../src/core/events.js';
 import { createAccounting, type Tally } from './accounting.js';
 import { createConnectivityCheck } from './connectivity.js';
@@ -207,6 +208,9 @@ export function playFleet(scenario: Scenario): FleetResult {
       for (let i = 0; i < count; i += 1) timeline.at(horizonMs * random.next(), 'world', act);
     };
     for (let i = 0; i < scenario.workers; i += 1) timeline.at(20 * random.next(), 'world', () => join(null));
+    if (strategies[scenario.strategy].usesServers === true) {
+      timeline.at(30 * random.next(), 'world', () => step({ type: 'serversReady' }));
+    }
     sometime(scenario.joins, () => join(null));
     sometime(scenario.deaths, kill);
     sometime(scenario.leaves, leave);

@@ -202,6 +202,15 @@ describe('a member that dies in a round', () => {
     ]);
   });
 
+  it('lets what another member holds stand: gradients that it contains are not applied again', () => {
+    const { run } = new ServedRun(3, { strategy: 'ps-bsp' });
+    run.ready(0).ready(1).ready(2).done(0);
+    run.lost(2);
+    expect(run.of('abortGroup')).toMatchObject([{ committed: [0] }]);
+    run.aborted(1);
+    expect(run.groups[1]?.members).toMatchObject([{ worker: 1, weight: 0 }]);
+  });
+
   it('does not count as an update that ps-hete would divide by', () => {
     const { run } = new ServedRun(2, { strategy: 'ps-hete' });
     run.ready(0).lost(0);
