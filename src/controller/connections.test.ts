@@ -44,6 +44,7 @@ function createRun(given: number): { connect(): FarEnd } {
     story,
     evaluations: createEvaluations({
       nowMs: story.nowMs,
+      expected: false,
       livenessMs: 5000,
       peersOf: sessions.peersOf,
       runKey: 'k',

@@ -30,10 +30,11 @@ function toldOf(event: RunEvent): string | null {
   return event.type === 'fault' && event.kind === 'evaluation' ? event.message : null;
 }
 
-async function startRun(livenessMs: number): Promise<EndingRun> {
+async function startRun(livenessMs: number, expectsEvaluator = false): Promise<EndingRun> {
   const told: string[] = [];
   const running = await controller({
     core: { livenessMs, minWorkers: 1 },
+    expectsEvaluator,
     onEvent(event) {
       const line = toldOf(event);
       if (line !== null) told.push(line);
@@ -95,6 +96,21 @@ describe('the end of a run', () => {
     await run.end();
     await run.running.ended;
     expect(run.told).toEqual([]);
+  });
+
+  it('waits for the first evaluator where one is expected', async () => {
+    const run = await startRun(LONG_MS, true);
+    await run.end();
+    await answer(await run.evaluator());
+    await run.running.ended;
+    expect(run.told).toEqual(['evaluated 1 (final)']);
+  });
+
+  it('waits for an expected evaluator no longer than the liveness time-out', async () => {
+    const run = await startRun(SHORT_MS, true);
+    await run.end();
+    await run.running.ended;
+    expect(run.told).toEqual([expect.stringMatching(/^evaluation 1 failed: no sign of life/)]);
   });
 
   it('waits for an evaluation that failed no longer', async () => {

@@ -30,6 +30,8 @@ interface Wanted {
 
 export interface EvaluationsDependencies {
   readonly nowMs: () => number;
+  /** Whether somebody starts one, so that the end of a short run waits for it. */
+  readonly expected: boolean;
   /** How long the final evaluation waits for an evaluator that says nothing, in ms. */
   readonly livenessMs: number;
   /** Those of the workers that can be reached. */
@@ -46,7 +48,7 @@ export interface Evaluations {
   connect(peer: ControlPeer): void;
   disconnect(): void;
   request(wanted: Omit<Wanted, 'final' | 'timeMs'>): void;
-  /** Resolves when the final evaluation is in, or cannot be had; at once where the run never had an evaluator. */
+  /** Resolves when the final evaluation is in, or cannot be had; at once where the run neither had nor expects an evaluator. */
   requestFinal(wanted: Omit<Wanted, 'final' | 'mark'>): Promise<void>;
   /** Anything that the evaluator says, heartbeats too. */
   onMessage(message: WorkerMessage): void;
@@ -69,7 +71,7 @@ export function createEvaluations(dependencies: EvaluationsDependencies): Evalua
   let running: EvaluationMoment | null = null;
   let waiting: Wanted | null = null;
   let lastMark = 0;
-  /** Of any evaluator; null: the run never had one. */
+  /** Of any evaluator, or when it was first missed; null: the run never had one. */
   let lastHeardMs: number | null = null;
   let final: FinalRequest | null = null;
 
@@ -138,7 +140,11 @@ export function createEvaluations(dependencies: EvaluationsDependencies): Evalua
       startNext();
     },
     requestFinal(wanted) {
-      if (wanted.workers.length === 0 || lastHeardMs === null) return Promise.resolve();
+      if (wanted.workers.length === 0) return Promise.resolve();
+      if (lastHeardMs === null) {
+        if (!dependencies.expected) return Promise.resolve();
+        lastHeardMs = performance.now();
+      }
       return new Promise((settle) => {
         waiting = { ...wanted, mark: lastMark + 1, final: true };
         final = { wanted: waiting, deaths: 0, settle };

@@ -30,6 +30,8 @@ export interface ControllerOptions {
   readonly runId?: string;
   /** Sent to every worker: what the run is made of. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** An evaluator is being started: the end of the run waits for it, for the liveness time-out at most. Default false. */
+  readonly expectsEvaluator?: boolean;
   /** The run ends when the mean replica reaches this test accuracy. */
   readonly stopAtAccuracy?: number | null;
   /** The run ends this long after its start, in ms. */
@@ -87,6 +89,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
       sessions,
       story,
       stopAtAccuracy: options.stopAtAccuracy ?? null,
+      expectsEvaluator: options.expectsEvaluator ?? false,
       stop,
     }),
     servers: createServers({
@@ -153,13 +156,16 @@ function createSignal(): { readonly fired: Promise<void>; fire(): void } {
 
 interface RunEvaluationsParts extends Pick<RunParts, 'settings' | 'sessions' | 'story'> {
   readonly stopAtAccuracy: number | null;
+  readonly expectsEvaluator: boolean;
   stop(reason: string): void;
 }
 
 /** Evaluations that the run's story tells of, and that end the run at its target. */
-function createRunEvaluations({ settings, sessions, story, stopAtAccuracy, stop }: RunEvaluationsParts): Evaluations {
+function createRunEvaluations(parts: RunEvaluationsParts): Evaluations {
+  const { settings, sessions, story, stopAtAccuracy, expectsEvaluator, stop } = parts;
   return createEvaluations({
     nowMs: story.nowMs,
+    expected: expectsEvaluator,
     livenessMs: settings.livenessMs,
     peersOf: sessions.peersOf,
     runKey: settings.runKey,

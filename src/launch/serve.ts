@@ -43,7 +43,13 @@ export async function serveTraining(options: ServeOptions): Promise<RunResult> {
     const timed = await withReferenceTime(run, options);
     const { core, training, durationMs, targetAccuracy, stopAtTarget } = timed;
     const interrupted = await serve(
-      { core, config: training, durationMs, stopAtAccuracy: stopAtTarget ? targetAccuracy : null },
+      {
+        core,
+        config: training,
+        durationMs,
+        expectsEvaluator: true,
+        stopAtAccuracy: stopAtTarget ? targetAccuracy : null,
+      },
       { options, record: output.record },
       async (running, state) => {
         const evaluator = startEvaluator({

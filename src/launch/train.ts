@@ -135,6 +135,7 @@ async function runProcesses(plan: TrainingPlan, output: RunOutput, hooks: TrainH
     core: run.core,
     config: run.training,
     durationMs: run.durationMs,
+    expectsEvaluator: true,
     stopAtAccuracy: run.stopAtTarget ? run.targetAccuracy : null,
     clockStartMs: Math.max(resumed?.manifest.timeMs ?? 0, output.recordedMs),
     saveCheckpoint: (cut) => saveCheckpoint(cut, { plan, directory: output.directory, label: output.label }),

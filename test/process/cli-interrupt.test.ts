@@ -124,6 +124,18 @@ describe('preduce train', () => {
     await expectGone(family);
   });
 
+  it('fails in one line when the evaluator hangs', async () => {
+    const family = await startTraining('--liveness', '1s');
+    process.kill(family.evaluator, 'SIGSTOP');
+    family.main.process.kill('SIGINT');
+    const { code, stdout, stderr } = await family.main.ended;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /\ntrain: evaluation \d+ failed: no sign of life from the evaluator for \d+ ms\npreduce: .*\n$/,
+    );
+    await expectGone(family);
+  });
+
   it('starts an evaluator that was killed again, and saves the model', async () => {
     const family = await startTraining('--evaluate-every', '100');
     const evaluations = async (): Promise<number> =>
