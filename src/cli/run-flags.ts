@@ -5,6 +5,8 @@ import { type Command, Option } from 'commander';
 import {
   COLLECTIVE_CHOICES,
   type CollectiveChoice,
+  EAGER_RULES,
+  type EagerRule,
   FILTER_NAMES,
   type FilterName,
   type Weighting,
@@ -23,6 +25,7 @@ export interface RunFlags {
   readonly workers?: number;
   readonly groupSize?: number;
   readonly localSteps?: number;
+  readonly eager?: EagerRule;
   readonly weights?: 'dynamic' | 'constant';
   readonly weighting?: Weighting;
   readonly collective?: CollectiveChoice;
@@ -65,6 +68,7 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     .option('--workers <n>', 'worker processes (default: 4)', wholeNumber('--workers'))
     .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
     .option('--local-steps <h>', 'local SGD: steps between two averages (default: 8)', wholeNumber('--local-steps'))
+    .option('--eager <rule>', 'eager-reduce: majority (default) or solo begins a round', oneOf('--eager', EAGER_RULES))
     .option(
       '--weights <rule>',
       'weights in a group: dynamic (default) or constant',
@@ -162,6 +166,7 @@ export function runOptionsOf(flags: RunFlags): RunOptions {
     workers: flags.workers,
     groupSize: flags.groupSize,
     localSteps: flags.localSteps,
+    eager: flags.eager,
     weights: flags.weights,
     weighting: flags.weighting,
     collective: flags.collective,

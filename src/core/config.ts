@@ -26,10 +26,21 @@ export type CollectiveChoice = (typeof COLLECTIVE_CHOICES)[number];
 
 export const COLLECTIVE_CHOICES = ['auto', 'direct', 'ring'] as const;
 
-export type StrategyName = 'partial-reduce' | 'all-reduce' | 'local-sgd' | ServerStrategyName;
+export type StrategyName =
+  | 'partial-reduce'
+  | 'all-reduce'
+  | 'local-sgd'
+  | 'eager-reduce'
+  | 'ad-psgd'
+  | ServerStrategyName;
 
 /** Strategies whose parameters lie at servers (algorithms.md 6). */
 export type ServerStrategyName = 'ps-bsp' | 'ps-asp' | 'ps-ssp' | 'ps-backup' | 'ps-hete';
+
+/** Whose READY begins a round of eager-reduce: the first, or that of a worker drawn for the round. */
+export type EagerRule = (typeof EAGER_RULES)[number];
+
+export const EAGER_RULES = ['majority', 'solo'] as const;
 
 /** The training set as the shard ledger sees it (algorithms.md 3.5). */
 export interface LedgerConfig {
@@ -66,6 +77,9 @@ export interface CoreConfig {
   readonly groupSize: number;
   /** H of local SGD: local steps between two averages. */
   readonly localSteps: number;
+  readonly eager: EagerRule;
+  /** Decides what strategies draw. */
+  readonly seed: number;
   readonly filter: FilterName;
   /** T, in groups; `auto`: 1.5 x the groups formed during the slowest worker's median iteration, 2(N - 1) to 16(N - 1). */
   readonly connectivityGroups: number | 'auto';
@@ -103,6 +117,8 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     strategy: 'partial-reduce',
     groupSize: 2,
     localSteps: 8,
+    eager: 'majority',
+    seed: 1,
     filter: 'epoch',
     connectivityGroups: 'auto',
     weights: { rule: 'dynamic', alpha: 0.9, gap: 'freshest' },

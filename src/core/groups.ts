@@ -8,6 +8,7 @@ import type { WorkerEvent } from './events.js';
 import type { Group, GroupKind } from './group.js';
 import type { Signal } from './grouping/signal-queue.js';
 import { iterationMedianMs, type Member, recordIteration } from './member.js';
+import { drawOf, goesOnByItself, misnumbered, onPassiveDone, passiveMembers } from './passive.js';
 import {
   activeWorkers,
   enqueue,
@@ -17,7 +18,7 @@ import {
   type RunState,
   slowestIterationMs,
 } from './run-state.js';
-import type { GroupDecision } from './strategies/strategy.js';
+import type { ChosenGroup, GroupDecision } from './strategies/strategy.js';
 import { type GroupWeighting, groupWeights } from './weights.js';
 
 const HOLD_LEAST_MS = 1000;
@@ -38,9 +39,8 @@ export function onReady(
   if (member.phase !== 'computing')
     return `READY while ${member.phase}: one is due after each "start" or finished group`;
   if (steps < 1 || steps > stepsMax) return `READY after ${steps} local steps: expected 1 to ${stepsMax}`;
-  if (k !== member.k + steps) {
-    return `READY with k ${k}: expected ${member.k + steps}, ${steps === 1 ? 'one' : steps} more than its replica's`;
-  }
+  const wrong = misnumbered(state, member, k, steps);
+  if (wrong !== null) return wrong;
   const medianMs = iterationMedianMs(member);
   recordIteration(member, state.nowMs - member.phaseSinceMs);
   member.localSteps += steps;
@@ -50,8 +50,13 @@ export function onReady(
   const { progress } = state;
   state.progress = { samples: progress.samples + samples, localSteps: progress.localSteps + steps };
   member.counted = true;
-  enqueue(state, member, { worker: member.worker, k, finite, order: state.signalCount, sinceMs: state.nowMs });
-  state.signalCount += 1;
+  if (goesOnByItself(state, member, k)) {
+    member.k = Math.max(member.k, k);
+    enter(state, member, 'computing');
+  } else {
+    enqueue(state, member, { worker: member.worker, k, finite, order: state.signalCount, sinceMs: state.nowMs });
+    state.signalCount += 1;
+  }
   noteMedian(state, member, medianMs);
   state.filter.heardFrom(member.worker);
   return null;
@@ -59,7 +64,9 @@ export function onReady(
 
 /** The worker holds the group's average. */
 export function onDone(state: RunState, member: Member): void {
-  const { kMax, kind, finite } = takeReported(state, member, 'committed');
+  const group = takeReported(state, member, 'committed');
+  if (member.phase !== 'grouped') return onPassiveDone(state, member, group);
+  const { kMax, kind, finite } = group;
   member.k = kMax;
   member.signal = null;
   member.samplesSinceGroup = 0;
@@ -73,7 +80,9 @@ export function onAborted(state: RunState, member: Member, reason: string): void
   const { id, kind } = assertPresent(member.group, 'group');
   takeReported(state, member, 'aborted');
   if (kind === 'final') enter(state, member, 'finished');
-  else enqueue(state, member, assertPresent(member.signal, `the signal of worker ${member.worker}`));
+  else if (member.phase === 'grouped') {
+    enqueue(state, member, assertPresent(member.signal, `the signal of worker ${member.worker}`));
+  } else state.roster.update(member);
   const open = state.openGroups.get(id);
   if (open !== undefined) abortGroup(state, open, `worker ${member.worker}: ${reason}`);
 }
@@ -149,6 +158,8 @@ export interface GroupCandidate {
   readonly member: Member;
   readonly k: number;
   readonly finite: boolean;
+  /** It goes on with what it does. Default false. */
+  readonly isPassive?: boolean;
 }
 
 function isWeights(weighting: GroupWeighting | readonly number[]): weighting is readonly number[] {
@@ -183,10 +194,11 @@ export function formGroup(
   state.groupCount += 1;
   const workers = candidates.map(({ member }) => member.worker);
   state.openGroups.set(group.id, { group, pending: new Set(workers), committed: new Set(), aborted: false });
-  for (const { member } of candidates) {
+  for (const { member, isPassive = false } of candidates) {
     member.group = group;
     member.openGroup = group.id;
-    enter(state, member, 'grouped');
+    if (isPassive) state.roster.update(member);
+    else enter(state, member, 'grouped');
   }
   state.effects.push({ type: 'formGroup', group, progress: state.progress });
   return group;
@@ -201,7 +213,7 @@ export function formStepGroups(state: RunState): void {
     if ('alone' in decision) releaseAlone(state, decision.alone);
     else if ('group' in decision) {
       endHold(state);
-      formStepGroup(state, decision.group, decision.weights);
+      formStepGroup(state, decision);
     } else {
       state.waitReason = decision.wait;
       if (!decision.held) return endHold(state);
@@ -217,7 +229,8 @@ export function formStepGroups(state: RunState): void {
  * oldest finite signal is of it.
  */
 function decide(state: RunState, signals: readonly Signal[]): GroupDecision {
-  if (exchangesGradients(state)) return decideInOrder(state, signals);
+  // A passive member may be the finite one.
+  if (exchangesGradients(state) || state.strategy.passive !== undefined) return decideInOrder(state, signals);
   const [first] = signals;
   if (first !== undefined && !signals.some(({ finite }) => finite)) {
     if (state.finishReason !== null) return { alone: first };
@@ -241,14 +254,15 @@ function decideInOrder(state: RunState, signals: readonly Signal[]): GroupDecisi
   const [first] = signals;
   // A gradient at the end is applied like any other.
   if (state.finishReason !== null && !strategy.synchronous && strategy.usesServers !== true) {
+    if (strategy.passive !== undefined && first !== undefined) return { alone: first };
     const group = signals.slice(0, config.groupSize);
     return group.length < 2 && first !== undefined ? { alone: first } : { group };
   }
   const activeCount = activeWorkers(state).length;
-  return strategy.chooseGroup(
-    { signals, activeCount, joinerCount: state.roster.count('coming'), filter, pulls },
-    config,
-  );
+  const joinerCount = state.roster.count('coming');
+  const passives = () => passiveMembers(state);
+  const draw = () => drawOf(state);
+  return strategy.chooseGroup({ signals, activeCount, joinerCount, filter, pulls, passives, draw }, config);
 }
 
 function takeFromQueue(state: RunState, signal: Signal): Member {
@@ -256,11 +270,16 @@ function takeFromQueue(state: RunState, signal: Signal): Member {
   return assertPresent(state.members.get(signal.worker), `worker ${signal.worker}`);
 }
 
-function formStepGroup(state: RunState, signals: readonly Signal[], weights?: readonly number[]): void {
-  const candidates = signals.map((signal) => ({ ...signal, member: takeFromQueue(state, signal) }));
+function formStepGroup(state: RunState, { group: signals, passive = [], weights }: ChosenGroup): void {
+  const active = signals.map((signal) => ({ ...signal, member: takeFromQueue(state, signal) }));
+  const others = passive.map((worker) => {
+    const member = assertPresent(state.members.get(worker), `worker ${worker}`);
+    return { worker, member, k: member.k, finite: member.finite, isPassive: true };
+  });
+  const candidates = [...active, ...others];
   const { config, strategy } = state;
-  const weighting = weights ?? { rule: strategy.weights(config), weighting: config.weighting };
-  const group = formGroup(state, 'step', candidates, weighting);
+  const weighting = strategy.passive === undefined ? config.weighting : 'equal';
+  const group = formGroup(state, 'step', candidates, weights ?? { rule: strategy.weights(config), weighting });
   state.pace.formed(state.nowMs);
   // Who meets at a server meets everybody: there is nothing to connect, and nothing that mixes.
   if (strategy.usesServers === true) return state.pulls.formed(group);
@@ -297,7 +316,7 @@ function expireHold(state: RunState, signals: readonly Signal[]): void {
   const message = `a hold for connectivity lasted ${holdTimeoutMs(state)} ms: grouping without the missing workers`;
   state.effects.push({ type: 'log', level: 'warn', message });
   const first = signals.slice(0, size);
-  formStepGroup(state, first.some(({ finite }) => finite) ? first : finiteFirst(signals).slice(0, size));
+  formStepGroup(state, { group: first.some(({ finite }) => finite) ? first : finiteFirst(signals).slice(0, size) });
 }
 
 function holdTimeoutMs(state: RunState): number {

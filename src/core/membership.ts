@@ -5,6 +5,7 @@ import { assertPresent } from '../base/assert.js';
 import { type WorkerId, workerId } from '../base/ids.js';
 import type { ControllerEvent, Life } from './events.js';
 import { abortGroupOf } from './groups.js';
+import { hasMissedRound } from './passive.js';
 import { createMember, type Member } from './member.js';
 import { enter, type RunState } from './run-state.js';
 
@@ -83,6 +84,7 @@ export function onSuspected(state: RunState, member: Member, reason: string): vo
 }
 
 export function onResumed(state: RunState, member: Member): void {
+  if (hasMissedRound(state, member)) return removeDead(state, member, 'rounds went by while it was silent');
   member.suspectSinceMs = null;
   state.roster.update(member);
 }
@@ -160,6 +162,8 @@ export function startTransfers(state: RunState): void {
 /** Synchronous replicas are the same only between rounds: when every active worker has sent its signal. */
 function mayTransfer(state: RunState): boolean {
   if (!state.strategy.synchronous || !state.started) return true;
+  // No round may come between the state that a joiner gets and its first: the strategy forms none until it has it.
+  if (state.strategy.passive === 'everybody') return state.openGroups.size === 0 && state.roster.groupable.length > 0;
   return state.roster.groupable.length === state.roster.count('active');
 }
 
@@ -181,9 +185,13 @@ function chooseDonor(
   const lag = state.strategy.synchronous ? 0 : donors.length;
   const rankOf = ({ worker }: Member): number =>
     (joiner.failedDonors.has(worker) ? FAILED_BEFORE : 0) + (busy.get(worker) ?? 0);
+  // Of the others one cannot tell which rounds the state that they hand over contains.
+  const mustBeQueued = state.strategy.passive === 'everybody' && state.started;
+  const groupable = new Set(state.roster.groupable.map(({ worker }) => worker));
   let best: Member | null = null;
   // Ascending: of equals the lowest number is taken.
   for (const member of donors) {
+    if (mustBeQueued && !groupable.has(member.worker)) continue;
     if (member.k >= kMax - lag && (best === null || rankOf(member) < rankOf(best))) best = member;
   }
   return best;
@@ -202,7 +210,8 @@ export function startComputing(state: RunState): void {
     state.checkpointedAt = { ...state.checkpointedAt, timeMs: state.nowMs };
   }
   for (const member of waiting) {
-    member.counted = startsNow;
+    // Every round since the state that it got is also its own.
+    member.counted = startsNow || state.strategy.passive === 'everybody';
     enter(state, member, 'computing');
     state.effects.push({ type: 'start', ...lifeOf(member) });
   }

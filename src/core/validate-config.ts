@@ -3,7 +3,7 @@
  */
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
-import { COLLECTIVE_CHOICES, type CoreConfig, FILTER_NAMES, WEIGHTINGS } from './config.js';
+import { COLLECTIVE_CHOICES, type CoreConfig, EAGER_RULES, FILTER_NAMES, WEIGHTINGS } from './config.js';
 import { strategies } from './strategies/strategies.js';
 
 /** Numbers of workers and servers together: servers take theirs from the top. */
@@ -30,6 +30,8 @@ function* problems(config: CoreConfig): Generator<string> {
   if (!COLLECTIVE_CHOICES.includes(config.collective)) {
     yield unknownNameMessage('collective', config.collective, COLLECTIVE_CHOICES);
   }
+  if (!EAGER_RULES.includes(config.eager)) yield unknownNameMessage('eager rule', config.eager, EAGER_RULES);
+  if (!isWhole(config.seed, 0)) yield `seed: expected a whole number from 0, got ${config.seed}`;
   if (!isWhole(config.term, 1)) yield `term: expected a whole number from 1, got ${config.term}`;
   if (!isWhole(groupSize, 2)) {
     yield `group size: expected 2 or more, got ${groupSize}; a group of one would average with nobody`;

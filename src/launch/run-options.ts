@@ -8,6 +8,7 @@ import {
   type CollectiveChoice,
   type CoreConfig,
   defaultCoreConfig,
+  type EagerRule,
   type FilterName,
   type StrategyName,
   type Weighting,
@@ -38,6 +39,8 @@ export interface RunOptions extends OptimizationOptions {
   readonly groupSize?: number;
   /** H of local SGD, default 8. */
   readonly localSteps?: number;
+  /** Whose READY begins a round of eager-reduce, default majority. */
+  readonly eager?: EagerRule;
   /** Default dynamic. */
   readonly weights?: 'dynamic' | 'constant';
   /** `samples`: weights are multiplied by the samples since the last group. Default equal. */
@@ -271,6 +274,8 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
     strategy,
     groupSize,
     localSteps,
+    eager: options.eager ?? 'majority',
+    seed,
     minWorkers: workers,
     ledger: { sampleCount, batchSamples, leaseBatches, epochs },
     maxLocalSteps: options.steps ?? null,

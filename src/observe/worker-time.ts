@@ -54,7 +54,7 @@ export function createWorkerTimes(): WorkerTimes {
       activities.add(event);
       if (event.type !== 'ready') return;
       const account = accountOf(event.worker);
-      account.steps += 1;
+      account.steps += event.steps ?? 1;
       account.samples += event.samples;
     },
     result: () =>

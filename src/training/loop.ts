@@ -3,7 +3,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PreduceError } from '../base/errors.js';
-import { isFiniteVector } from '../base/finite.js';
 import { strategies } from '../core/strategies/strategies.js';
 import { createBatchSource } from '../data/batch-source.js';
 import type { Dataset } from '../data/dataset.js';
@@ -14,8 +13,10 @@ import { createCheckpointWriter, NO_LEASE, takeUpReplica } from './checkpoint-wo
 import type { TrainingConfig } from './config.js';
 import { createOptimizer } from './create-optimizer.js';
 import { createLocalRound } from './local-round.js';
+import { replicaChecksum } from './replica-checksum.js';
 import { createReplicaRule, type Replica, type ReplicaRule } from './replica-rule.js';
 import { createSchedule } from './schedule.js';
+import { createStepExchange } from './step-exchange.js';
 import { createDeviceClock, type DeviceClock, parseSlowDown } from './slow-down.js';
 
 export interface TrainWorkerOptions {
@@ -39,12 +40,16 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
   const { connected, config, model } = options;
   const { parameters, auxiliary } = model;
   const replica: Replica = { parameters, auxiliary, optimizer: createOptimizer(parameters.length, config), k: 0 };
-  const stepsPerRound = config.strategy === 'local-sgd' ? config.localSteps : 1;
   const strategy = strategies[config.strategy];
+  const stepsPerRound = config.strategy === 'local-sgd' ? config.localSteps : 1;
+  const schedule = createSchedule(config.schedule);
+  /** The rate of a step that brings the run to `samples`. */
+  const learningRate = (samples: number): number => config.learningRate * schedule(samples);
   const rule = createReplicaRule(replica, {
     exchanges: strategy.replica.exchanges,
     usesServers: strategy.usesServers ?? false,
     averageOptimizer: config.averageOptimizer,
+    addsUp: strategy.passive === 'everybody',
   });
   const directory = options.checkpointDirectory ?? null;
   const run = await connected.join({
@@ -55,25 +60,32 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
     writeState: rule.writeState,
     readState: rule.readState,
     keepsCheckpoints: directory !== null,
+    passive:
+      strategy.passive === undefined
+        ? null
+        : {
+            role: strategy.passive,
+            applyRound: ({ average, k, progress }) =>
+              rule.afterExchange({ average, k, finite: true }, learningRate(progress.samples)),
+            writeFinal(into) {
+              rule.writeReplica(into);
+              run.log({ replicaChecksum: replicaChecksum(into) });
+            },
+          },
     ...restoring(options, replica, rule),
   });
   const checkpoints = createCheckpointWriter({ run, replica, model, directory });
   let position = NO_LEASE;
-  const atRest = (): Promise<void> => checkpoints.atRest(position);
+  const atRest = (): Promise<void> => exchanges.atPeace(() => checkpoints.atRest(position));
 
   const batches = createBatchSource({ dataset: options.train, batchSamples: config.batchSamples, seed: config.seed });
   const device = createDevice(config, run);
-  const schedule = createSchedule(config.schedule);
-  /** The rate of a step that brings the run to `samples`. */
-  const learningRate = (samples: number): number => config.learningRate * schedule(samples);
   const round = createLocalRound();
+  const exchanges = createStepExchange({ run, replica, rule, learningRate }, strategy.passive ?? null);
 
   async function exchange(): Promise<void> {
-    const finite = isFiniteVector(run.input);
     const { samples } = round;
-    const report = round.take();
-    const { k, progress } = await run.exchange({ k: replica.k, finite, report, writeState: rule.writeState });
-    rule.afterExchange({ average: run.output, k, finite }, learningRate(progress.samples));
+    await exchanges.exchange(round);
     position = { lease: position.lease, processed: position.processed + samples };
   }
 
@@ -83,7 +95,9 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
     position = { lease, processed: 0 };
     while (!run.done) {
       if (options.leave.aborted) break;
-      if (round.steps === 0) await checkpoints.betweenSteps(position);
+      if (round.steps === 0 && run.checkpointRequest !== null) {
+        await exchanges.atPeace(() => checkpoints.betweenSteps(position));
+      }
       if (run.done) break;
       device.begin();
       const batch = batches.next();
@@ -91,7 +105,7 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
       const seed = batchSeed({ seed: config.seed, worker: run.worker, k: replica.k });
       const { loss, values } = await model.gradient({ ...batch, seed });
       const samples = run.progress.samples + round.samples + batch.count;
-      rule.beforeExchange(values, learningRate(samples), run.input);
+      exchanges.take(values, samples);
       round.add({ samples: batch.count, loss, ...(await device.end()) });
       if (round.steps >= stepsPerRound) await exchange();
     }
@@ -103,8 +117,7 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
     if (options.leave.aborted) return run.leave();
   }
   await atRest();
-  rule.writeReplica(run.input);
-  await run.finish(replica.k, rule.writeState);
+  await exchanges.finish();
   await run.closed;
   // Not before the end: the final average is made again when a holder of it dies.
   rule.readReplica(run.output);

@@ -50,12 +50,14 @@ export interface ReplicaRuleOptions {
   readonly averageOptimizer: boolean;
   /** Whether the strategy's gradients are applied at servers. Default false. */
   readonly usesServers?: boolean;
+  /** Whether gradients add up until they are exchanged, so that a collective may contain several of one worker, or none. Default false. */
+  readonly addsUp?: boolean;
 }
 
 export function createReplicaRule(replica: Replica, options: ReplicaRuleOptions): ReplicaRule {
-  const { exchanges, averageOptimizer, usesServers = false } = options;
+  const { exchanges, averageOptimizer, usesServers = false, addsUp = false } = options;
   if (usesServers) return serverExchange(replica);
-  return exchanges === 'replica' ? replicaExchange(replica, averageOptimizer) : gradientExchange(replica);
+  return exchanges === 'replica' ? replicaExchange(replica, averageOptimizer) : gradientExchange(replica, addsUp);
 }
 
 /** Writes the vectors one after another. */
@@ -115,9 +117,10 @@ function replicaExchange(replica: Replica, averageOptimizer: boolean): ReplicaRu
 /**
  * All-reduce (BSP): gradients are averaged and every worker applies the same update, so replicas and optimizer states
  * stay identical; a joiner therefore needs the optimizer's state, too. Running statistics are averaged in the same
- * collective: each worker's are those of before moved towards its own batch, so their mean moves towards all batches.
+ * collective: each worker's are those of before moved towards its own batch, so their mean moves towards all batches. Where
+ * gradients add up it is the moves that are exchanged.
  */
-function gradientExchange(replica: Replica): ReplicaRule {
+function gradientExchange(replica: Replica, addsUp: boolean): ReplicaRule {
   const { parameters, auxiliary, optimizer } = replica;
   // As of the last exchange: what a joiner gets, and what stays when a round is left out.
   const agreed = auxiliary.slice();
@@ -127,14 +130,16 @@ function gradientExchange(replica: Replica): ReplicaRule {
     stateLength: lengthOf(state),
     beforeExchange(gradient, _learningRate, exchanged) {
       replica.k += 1;
-      join([gradient, auxiliary], exchanged);
+      const moved = addsUp ? auxiliary.map((value, i) => value - (agreed[i] as number)) : auxiliary;
+      join([gradient, moved], exchanged);
     },
     afterExchange({ average, k }, learningRate) {
       // A worker whose gradient was not finite steps as the others do: its optimizer never saw that gradient, and a reset
       // would part its replica from theirs for good. If nobody's was finite, everybody leaves the round out.
       if (isFiniteVector(average)) {
         optimizer.step(parameters, average.subarray(0, parameters.length), learningRate);
-        agreed.set(average.subarray(parameters.length));
+        const statistics = average.subarray(parameters.length);
+        agreed.set(addsUp ? agreed.map((value, i) => value + (statistics[i] as number)) : statistics);
       }
       auxiliary.set(agreed);
       replica.k = k;

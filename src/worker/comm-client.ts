@@ -14,6 +14,8 @@ export interface CommClient {
   send(message: ToCommThread): void;
   /** The next message of one of these types. Rejects when the comm thread has failed or closed (unless `closed` is awaited). */
   next<K extends FromCommThread['type']>(...types: readonly K[]): Promise<MessageOf<K>>;
+  /** The oldest message of this type that has come already; null without one. */
+  poll<K extends FromCommThread['type']>(type: K): MessageOf<K> | null;
   /** Calls back for every message, before it is handed to whoever awaits it. */
   observe(listener: (message: FromCommThread) => void): void;
   /** Resolves when the thread has ended. */
@@ -88,6 +90,10 @@ export function startCommClient(options: CommThreadOptions): CommClient {
   return {
     send: (message) => thread.postMessage(message),
     next,
+    poll<K extends FromCommThread['type']>(type: K) {
+      const found = unclaimed.findIndex((message) => message.type === type);
+      return found < 0 ? null : (unclaimed.splice(found, 1)[0] as MessageOf<K>);
+    },
     observe: (listener) => listeners.push(listener),
     ended,
     terminate: async () => {

@@ -13,7 +13,15 @@ import { createTcpTransport } from '../transport/tcp.js';
 import type { ControllerMessage, GroupMessage, Peer } from '../wire/messages.js';
 import { connectControl, type ControlConnection } from './control-connection.js';
 import { failedMessage } from './failure.js';
-import type { CommThreadOptions, FromCommThread, SharedVectors, ToCommThread } from './thread-messages.js';
+import { createPassivePart, type PassivePart } from './passive-part.js';
+import type {
+  CommThreadOptions,
+  FromCommThread,
+  PassiveRole,
+  ReadyStep,
+  SharedVectors,
+  ToCommThread,
+} from './thread-messages.js';
 
 export interface CommSession {
   /** Takes a message of the training thread. What goes wrong is posted as `failed`. */
@@ -21,7 +29,7 @@ export interface CommSession {
 }
 
 /** The vectors, as this thread sees them. */
-type HeldVectors = Pick<VectorMemory, 'input' | 'output' | 'scratch'> & Pick<SharedVectors, 'stateSlots'>;
+type HeldVectors = Pick<VectorMemory, 'input' | 'output' | 'scratch'> & Pick<SharedVectors, 'stateSlots' | 'handover'>;
 
 interface RunningGroup {
   readonly id: GroupId;
@@ -42,6 +50,12 @@ function participants(
   };
 }
 
+interface Habits {
+  readonly restores: boolean;
+  readonly keepsCheckpoints: boolean;
+  readonly passive: PassiveRole | null;
+}
+
 /** Carries on one worker's session until it is closed; `post` tells the training thread, `onEnd` that nothing is left open. */
 export async function startCommSession(
   options: CommThreadOptions,
@@ -54,7 +68,9 @@ export async function startCommSession(
   let snapshot: ReplicaState | null = null;
   let running: RunningGroup | null = null;
   let heartbeat: NodeJS.Timeout | null = null;
-  let habits = { restores: false, keepsCheckpoints: false };
+  let habits: Habits = { restores: false, keepsCheckpoints: false, passive: null };
+  /** Null: this worker waits for its groups. */
+  let passive: PassivePart | null = null;
   let readySinceMs = 0;
   let ended = false;
   const ending = new AbortController();
@@ -84,7 +100,7 @@ export async function startCommSession(
   async function join(message: Extract<ToCommThread, { type: 'join' }>): Promise<void> {
     const memory = openVectorMemory(message.vectors.exchange);
     habits = message;
-    vectors = { ...memory, stateSlots: message.vectors.stateSlots };
+    vectors = { ...memory, stateSlots: message.vectors.stateSlots, handover: message.vectors.handover };
     communicator = await createCommunicator(
       { listen: { host: control.localHost, port: 0 }, serve: () => snapshot, kernel: await memory.loadKernel() },
       { transport: createTcpTransport() },
@@ -134,6 +150,10 @@ export async function startCommSession(
     const id = message.group as GroupId;
     const current: RunningGroup = { id, abort: new AbortController() };
     running = current;
+    const part = passive;
+    const isStep = message.kind === 'step';
+    if (isStep) await part?.begin();
+    else await part?.beginFinal();
     const startedMs = performance.now();
     try {
       const { bytesSent } = await assertPresent(communicator, 'communicator').reduce({
@@ -149,9 +169,11 @@ export async function startCommSession(
       running = null;
       const reduceMs = performance.now() - startedMs;
       control.send({ type: 'done', group: message.group, bytesSent, reduceMs });
-      onAveraged(message, startedMs - readySinceMs, reduceMs);
+      if (part !== null && isStep) part.committed(message);
+      else onAveraged(message, startedMs - readySinceMs, reduceMs);
     } catch (error) {
       running = null;
+      if (isStep) part?.aborted();
       if (!ended) control.send({ type: 'aborted', group: message.group, reason: messageOf(error) });
     }
   }
@@ -178,6 +200,30 @@ export async function startCommSession(
     });
   }
 
+  function sendReady({ k, finite, slot, report }: ReadyStep): void {
+    const { stateSlots } = assertPresent(vectors, 'vectors');
+    readySinceMs = performance.now();
+    // What joiners get while this worker is queued: for an exchanged gradient the replica from before this step.
+    if (stateSlots !== null) snapshot = { k: k - 1, values: stateSlots[slot] };
+    control.send({ type: 'ready', k, finite, steps: 1, ...report });
+  }
+
+  function choosePassivePart(worker: number): PassivePart | null {
+    const { passive: role } = habits;
+    if (role === null || (role === 'odd-workers' && worker % 2 === 0)) return null;
+    const { input, output, handover } = assertPresent(vectors, 'vectors');
+    return createPassivePart(role, {
+      input,
+      output,
+      handover: assertPresent(handover, 'a vector to hand over'),
+      post,
+      sendReady,
+      serve: (state) => {
+        snapshot = state;
+      },
+    });
+  }
+
   function onReleased(message: Extract<ControllerMessage, { type: 'release' }>): void {
     const held = assertPresent(vectors, 'vectors');
     held.output.set(held.input);
@@ -199,6 +245,7 @@ export async function startCommSession(
       case 'joined':
         self = message;
         assertPresent(communicator, 'communicator').setIdentity({ role: 'worker', ...message });
+        passive = choosePassivePart(message.worker);
         post({ type: 'joined', worker: message.worker, incarnation: message.incarnation });
         return;
       case 'seed':
@@ -232,6 +279,9 @@ export async function startCommSession(
         return;
       }
       case 'start':
+        passive?.start(assertPresent(snapshot, 'snapshot'));
+        post(message);
+        return;
       case 'lease':
       case 'finish':
         post(message);
@@ -265,13 +315,8 @@ export async function startCommSession(
         return;
       case 'ready': {
         const held = assertPresent(vectors, 'vectors');
-        readySinceMs = performance.now();
-        // What joiners get while this worker is queued: for an exchanged gradient the replica from before this step.
-        snapshot =
-          held.stateSlots === null
-            ? { k: message.k, values: held.input }
-            : { k: message.k - 1, values: held.stateSlots[message.slot] };
-        control.send({ type: 'ready', k: message.k, finite: message.finite, steps: 1, ...message.report });
+        if (held.stateSlots === null) snapshot = { k: message.k, values: held.input };
+        sendReady(message);
         return;
       }
       case 'finished': {
@@ -289,6 +334,13 @@ export async function startCommSession(
         return;
       case 'leaseRequest':
         control.send({ type: 'leaseRequest', finished: message.finished });
+        return;
+      case 'hold':
+      case 'letGo':
+      case 'publish':
+      case 'applied':
+      case 'offer':
+        assertPresent(passive, 'a passive part').accept(message);
         return;
       case 'leave':
         control.send({ type: 'leave' });

@@ -30,6 +30,31 @@ export interface SharedVectors {
   readonly exchange: SharedMemory;
   /** Where what is exchanged is not the replica: two slots for what joiners need, written in turn. Else null. */
   readonly stateSlots: readonly [Float32Array, Float32Array] | null;
+  /** Where the training thread puts what it publishes, while the comm thread may be using `input`; null: it publishes nothing. */
+  readonly handover: Float32Array | null;
+}
+
+/** Who takes part in groups passively, as the strategy says (core/strategies/strategy.ts). */
+export type PassiveRole = 'odd-workers' | 'everybody';
+
+/** From the training thread of a worker that takes part in groups while it computes. */
+export type PassiveMessage =
+  /** No collective may begin until `letGo` or `publish`: the answer is `held`, once the one that runs is over. */
+  | { readonly type: 'hold' }
+  | { readonly type: 'letGo' }
+  /** `handover` holds the replica after the k-th step (a held turn ends), or a gradient: it counts from now on. */
+  | ({ readonly type: 'publish' } & ReadyStep)
+  /** The round in this slot is part of the replica. */
+  | { readonly type: 'applied'; readonly slot: number }
+  /** `handover` holds the replica for the final average. */
+  | { readonly type: 'offer' };
+
+/** What a READY says, and which slot holds the joiners' state of before it. */
+export interface ReadyStep {
+  readonly k: number;
+  readonly finite: boolean;
+  readonly slot: 0 | 1;
+  readonly report: StepReport;
 }
 
 /** What was measured of the step that ends with a READY. */
@@ -58,17 +83,13 @@ export type ToCommThread =
       readonly restores: boolean;
       /** Whether it answers `checkpoint`. */
       readonly keepsCheckpoints: boolean;
+      readonly passive: PassiveRole | null;
     }
   /** The restored state lies where the initial one would, and its iteration number is k. */
   | { readonly type: 'restored'; readonly k: number }
   /** `input` (and `stateSlots[slot]`) hold this worker's vectors after its k-th step. */
-  | {
-      readonly type: 'ready';
-      readonly k: number;
-      readonly finite: boolean;
-      readonly slot: 0 | 1;
-      readonly report: StepReport;
-    }
+  | ({ readonly type: 'ready' } & ReadyStep)
+  | PassiveMessage
   | { readonly type: 'leaseRequest'; readonly finished: number | null }
   /** `input` holds the replica for the final average. */
   | { readonly type: 'finished'; readonly k: number; readonly slot: 0 | 1 }
@@ -95,6 +116,20 @@ export type FromCommThread =
       readonly waitMs: number;
       readonly reduceMs: number;
     }
+  /** The training thread's turn with the published vector, at k; `input` holds it where replicas are published. */
+  | { readonly type: 'held'; readonly k: number; readonly progress: Progress | null }
+  /** What was published counts; all rounds of before have been told. */
+  | { readonly type: 'published' }
+  /** A round's result. Rounds come in order, and count in order. */
+  | {
+      readonly type: 'round';
+      readonly slot: number;
+      readonly sum: Float32Array;
+      readonly k: number;
+      readonly progress: Progress;
+    }
+  /** All rounds have been told: the answer is `offer`. */
+  | { readonly type: 'finalDue' }
   /** Nobody to average with: go on with the own vector. */
   | { readonly type: 'alone'; readonly k: number; readonly progress: Progress; readonly waitMs: number }
   | { readonly type: 'lease'; readonly lease: Lease; readonly progress: Progress }

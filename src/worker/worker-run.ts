@@ -9,7 +9,7 @@ import { layoutLength } from '../wire/layout.js';
 import type { Layout } from '../wire/messages.js';
 import { checkLogged } from './check-logged.js';
 import { type CommClient, startCommClient } from './comm-client.js';
-import type { CheckpointAnswer, SharedVectors, StepReport } from './thread-messages.js';
+import type { CheckpointAnswer, FromCommThread, PassiveRole, SharedVectors, StepReport } from './thread-messages.js';
 
 export interface ConnectOptions {
   /** ws:// or wss:// address of the controller. */
@@ -35,6 +35,34 @@ export interface JoinOptions {
   readonly restore?: (worker: number) => Promise<number>;
   /** Whether this worker answers the checkpoints that are asked for; if not, that is said for it. Default false. */
   readonly keepsCheckpoints?: boolean;
+  /** How this worker takes part in groups while it computes; null (default): it does not. */
+  readonly passive?: PassiveOptions | null;
+}
+
+export interface PassiveOptions {
+  readonly role: PassiveRole;
+  /** `everybody`: takes a round's result into the replica. */
+  readonly applyRound: (round: {
+    readonly average: Float32Array;
+    readonly k: number;
+    readonly progress: Progress;
+  }) => void;
+  /** `everybody`: writes the replica for the final average, all rounds applied. */
+  readonly writeFinal: (into: Float32Array) => void;
+}
+
+/** For a worker that takes part in groups passively. */
+export interface PassiveRun {
+  /** Write what is published here. */
+  readonly handover: Float32Array;
+  /**
+   * Between this and `publish` or `letGo` no group changes anything. `input` holds the published replica, whose k is the answer; of
+   * rounds, all that there were have been applied.
+   */
+  hold(): Promise<number>;
+  letGo(): void;
+  /** Tells of a step: `everybody` until a round that contains it, or came meanwhile, is applied; odd workers go on at once. */
+  publish(step: ExchangeInput): Promise<void>;
 }
 
 /** A checkpoint that the controller waits for. */
@@ -79,6 +107,8 @@ export interface WorkerRun {
   readonly progress: Progress;
   /** READY, then the group's collective. Throws `run-ended`, `connection-lost`. */
   exchange(step: ExchangeInput): Promise<ExchangeOutcome>;
+  /** Null where this worker waits for its groups. */
+  readonly passive: PassiveRun | null;
   /**
    * The next stretch of the epoch's permutation, `finished` being complete; null when there is no more work. `atRest` is
    * called when a checkpoint is asked for while there is none; it must answer.
@@ -132,10 +162,12 @@ export async function connectWorker(options: ConnectOptions): Promise<ConnectedW
 async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun> {
   const exchangeLength = options.exchangeLength ?? layoutLength(options.layout);
   const stateLength = options.stateLength ?? null;
+  const passive = options.passive ?? null;
   const memory = createVectorMemory(exchangeLength);
   const vectors: SharedVectors = {
     exchange: memory.shared,
     stateSlots: stateLength === null ? null : [sharedVector(stateLength), sharedVector(stateLength)],
+    handover: passive === null ? null : sharedVector(exchangeLength),
   };
   options.writeState(vectors.stateSlots === null ? memory.input : vectors.stateSlots[0]);
 
@@ -154,6 +186,7 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
     vectors,
     restores: options.restore !== undefined,
     keepsCheckpoints: options.keepsCheckpoints ?? false,
+    passive: passive?.role ?? null,
   });
   const { worker } = await client.next('joined');
   let synced = await client.next('synced', 'restore');
@@ -174,6 +207,7 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
     initialK: synced.k,
     memory,
     vectors,
+    passive: passive?.role === 'odd-workers' && worker % 2 === 0 ? null : passive,
     isDone: () => done,
     lastRequest: () => request,
   });
@@ -184,6 +218,7 @@ interface JoinedWorker {
   readonly initialK: number;
   readonly memory: VectorMemory;
   readonly vectors: SharedVectors;
+  readonly passive: PassiveOptions | null;
   isDone(): boolean;
   /** The newest checkpoint that was asked for, if any. */
   lastRequest(): CheckpointRequest | null;
@@ -191,7 +226,7 @@ interface JoinedWorker {
 
 function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
   const { input, output } = joined.memory;
-  const { stateSlots } = joined.vectors;
+  const { stateSlots, handover } = joined.vectors;
   let announcedSlot: 0 | 1 = 0;
   let answered = 0;
   let progress: Progress = { samples: 0, localSteps: 0 };
@@ -211,8 +246,51 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
     return slot;
   }
 
+  let appliedK = joined.initialK;
+
+  function applyRound({ slot, sum, k, progress: now }: Extract<FromCommThread, { type: 'round' }>): void {
+    progress = now;
+    appliedK = k;
+    joined.passive?.applyRound({ average: sum, k, progress });
+    client.send({ type: 'applied', slot });
+  }
+
+  function applyRounds(): void {
+    for (let round = client.poll('round'); round !== null; round = client.poll('round')) applyRound(round);
+  }
+
+  function createPassiveRun({ role }: PassiveOptions, handover: Float32Array): PassiveRun {
+    return {
+      handover,
+      async hold() {
+        client.send({ type: 'hold' });
+        const answer = await client.next('held');
+        progress = answer.progress ?? progress;
+        applyRounds();
+        return answer.k;
+      },
+      letGo: () => client.send({ type: 'letGo' }),
+      async publish({ k, finite, report, writeState }) {
+        client.send({ type: 'publish', k, finite, slot: fillSlot(writeState), report });
+        if (role !== 'everybody') return;
+        await client.next('published');
+        applyRounds();
+        while (appliedK < k) applyRound(await client.next('round'));
+      },
+    };
+  }
+
   async function outcome(): Promise<ExchangeOutcome> {
-    const answer = await client.next('averaged', 'alone');
+    const answer = await client.next('averaged', 'alone', 'round', 'finalDue');
+    if (answer.type === 'round') {
+      applyRound(answer);
+      return outcome();
+    }
+    if (answer.type === 'finalDue') {
+      if (handover !== null) joined.passive?.writeFinal(handover);
+      client.send({ type: 'offer' });
+      return outcome();
+    }
     progress = answer.progress ?? progress;
     return {
       type: answer.type,
@@ -231,6 +309,7 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
     },
     input,
     output,
+    passive: joined.passive === null || handover === null ? null : createPassiveRun(joined.passive, handover),
     get done() {
       return joined.isDone();
     },
@@ -246,7 +325,8 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
           await atRest();
           continue;
         }
-        const answer = await client.next('lease', 'finish', 'checkpoint');
+        const answer = await client.next('lease', 'finish', 'checkpoint', 'round');
+        if (answer.type === 'round') applyRound(answer);
         if (answer.type !== 'lease') continue;
         progress = answer.progress;
         return answer.lease;

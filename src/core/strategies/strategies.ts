@@ -2,7 +2,9 @@
  * Every strategy by name.
  */
 import type { StrategyName } from '../config.js';
+import { adPsgd } from './ad-psgd.js';
 import { allReduce } from './all-reduce.js';
+import { eagerReduce } from './eager-reduce.js';
 import { localSgd } from './local-sgd.js';
 import { partialReduce } from './partial-reduce.js';
 import { psAsp } from './ps-asp.js';
@@ -16,6 +18,8 @@ export const strategies: Readonly<Record<StrategyName, Strategy>> = {
   'partial-reduce': partialReduce,
   'all-reduce': allReduce,
   'local-sgd': localSgd,
+  'eager-reduce': eagerReduce,
+  'ad-psgd': adPsgd,
   'ps-bsp': psBsp,
   'ps-asp': psAsp,
   'ps-ssp': psSsp,

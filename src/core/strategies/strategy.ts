@@ -2,6 +2,8 @@
  * A strategy's two pure halves (algorithms.md 6): the coordinator's, which chooses groups, and what the replica's half
  * exchanges. Real runs and simulations use the same code.
  */
+import type { WorkerId } from '../../base/ids.js';
+import type { Random } from '../../base/random.js';
 import type { CoreConfig, WeightRule } from '../config.js';
 import type { GroupFilter } from '../grouping/group-filter.js';
 import type { Signal } from '../grouping/signal-queue.js';
@@ -17,6 +19,10 @@ export interface GroupingContext {
   readonly filter: GroupFilter;
   /** What a strategy with servers goes by. */
   readonly pulls: Pulls;
+  /** Who may take part without a signal, ascending. */
+  passives(): readonly PassiveMember[];
+  /** Random numbers for this group. */
+  draw(): Random;
 }
 
 /** Who has which of the servers' parameters, counted in updates; the servers apply groups in the order in which they were formed. */
@@ -29,9 +35,26 @@ export interface Pulls {
   slowest(): { readonly worker: Signal['worker']; readonly k: number } | null;
 }
 
+/** A worker whose comm thread can take part in a group while it does something else. */
+export interface PassiveMember {
+  readonly worker: WorkerId;
+  /** It may come to the queue; else it waits for work, or rests. */
+  readonly isActive: boolean;
+  /** It is in no other group. */
+  readonly isFree: boolean;
+}
+
+/** Signals that go together. */
+export interface ChosenGroup {
+  readonly group: readonly Signal[];
+  /** Members besides those that have sent their signals. */
+  readonly passive?: readonly WorkerId[];
+  /** One a signal, where they are not those of the weight rule; they need not sum to 1. */
+  readonly weights?: readonly number[];
+}
+
 export type GroupDecision =
-  /** `weights`: one a signal, where they are not those of the weight rule; they need not sum to 1. */
-  | { readonly group: readonly Signal[]; readonly weights?: readonly number[] }
+  | ChosenGroup
   /** The only active worker goes on by itself. */
   | { readonly alone: Signal }
   /** `held`: a full queue waits for connectivity; it must not wait for ever. */
@@ -49,6 +72,11 @@ export interface Strategy {
    * of one are normal. Default false.
    */
   readonly usesServers?: boolean;
+  /**
+   * Who takes part in groups while it computes. `odd-workers`: they never wait for a group. `everybody`: of all rounds, in order; a
+   * worker waits only for the first round after its replica's. Left out: nobody does.
+   */
+  readonly passive?: 'odd-workers' | 'everybody';
   readonly replica: {
     /** `replica`: the local step comes first, replicas are averaged. `gradient`: gradients are averaged, then applied. */
     readonly exchanges: 'replica' | 'gradient';

@@ -1,0 +1,26 @@
+/**
+ * AD-PSGD: even workers, when they have taken a step, average with a random odd one, whose training goes on meanwhile; the graph of
+ * who may meet whom is bipartite, so nobody waits in a circle. Source: Lian et al., "Asynchronous decentralized parallel
+ * stochastic gradient descent", ICML 2018.
+ *
+ * Exactly: an even worker applies its gradient, publishes x and waits. An odd one publishes x after each step; when it has its next
+ * gradient it takes x as averages have left it, and applies the gradient, taken at the older x, to that.
+ */
+import type { Strategy } from './strategy.js';
+
+export const adPsgd: Strategy = {
+  synchronous: false,
+  passive: 'odd-workers',
+  replica: { exchanges: 'replica' },
+  weights: () => ({ rule: 'constant' }),
+  chooseGroup({ signals, passives, draw }) {
+    const [first] = signals;
+    if (first === undefined) return { wait: 'waiting 0/1', held: false };
+    const partners = passives().filter(({ worker, isActive }) => isActive && worker % 2 === 1);
+    if (partners.length === 0) return { alone: first };
+    const free = partners.filter(({ isFree }) => isFree);
+    const partner = free[draw().below(free.length)];
+    if (partner === undefined) return { wait: 'waiting for a worker of an odd number without a group', held: false };
+    return { group: [first], passive: [partner.worker] };
+  },
+};
