@@ -106,6 +106,19 @@ describe('partial reduce', () => {
   });
 });
 
+describe('eager-reduce', () => {
+  it('exchanges how far the running statistics moved, so that several steps or none may be in a round', () => {
+    const { replica, rule } = createWorker({ ...GRADIENT, addsUp: true }, [0, 0], 10);
+    const vector = new Float32Array(rule.exchangeLength);
+    replica.auxiliary[0] = 14;
+    rule.beforeExchange(Float32Array.of(2, 4), LEARNING_RATE, vector);
+    expect([...vector]).toEqual([2, 4, 4]);
+    rule.afterExchange({ average: Float32Array.of(1, 2, 3), k: 5, finite: true }, LEARNING_RATE);
+    rule.afterExchange({ average: Float32Array.of(0, 0, -1), k: 6, finite: true }, LEARNING_RATE);
+    expect(contentOf({ replica, rule })).toEqual({ parameters: [-1.5, -3], statistic: 12, velocity: [0.5, 1], k: 6 });
+  });
+});
+
 describe('all-reduce', () => {
   it('applies the mean gradient everywhere and averages running statistics beside it', () => {
     const workers = [createWorker(GRADIENT), createWorker(GRADIENT)];

@@ -259,7 +259,9 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
     for (let round = client.poll('round'); round !== null; round = client.poll('round')) applyRound(round);
   }
 
-  function createPassiveRun({ role }: PassiveOptions, handover: Float32Array): PassiveRun {
+  function createPassiveRun(): PassiveRun | null {
+    if (joined.passive === null || handover === null) return null;
+    const { role } = joined.passive;
     return {
       handover,
       async hold() {
@@ -309,7 +311,7 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
     },
     input,
     output,
-    passive: joined.passive === null || handover === null ? null : createPassiveRun(joined.passive, handover),
+    passive: createPassiveRun(),
     get done() {
       return joined.isDone();
     },
