@@ -32,7 +32,7 @@ export function addControllerCommand(program: Command): void {
     .option('--insecure', 'listen beyond this machine without a token')
     .option(
       '--strategy <name>',
-      'partial-reduce (default), all-reduce, local-sgd, ps-bsp, ps-asp, ps-ssp, ps-backup or ps-hete',
+      'partial-reduce (default), all-reduce, local-sgd, eager-reduce, ad-psgd, ps-bsp, ps-asp, ps-ssp, ps-backup or ps-hete',
     );
   addRunFlags(command)
     .addHelpText(

@@ -23,7 +23,7 @@ export function addTrainCommand(program: Command): void {
     .description('train on this machine: a controller and N worker processes, ending with the model and a report')
     .option(
       '--strategy <name>',
-      'partial-reduce (default), all-reduce, local-sgd, ps-bsp, ps-asp, ps-ssp, ps-backup or ps-hete',
+      'partial-reduce (default), all-reduce, local-sgd, eager-reduce, ad-psgd, ps-bsp, ps-asp, ps-ssp, ps-backup or ps-hete',
     )
     .option(
       '--resume <dir>',

@@ -1,7 +1,7 @@
 /**
  * Carries out what core wants done: messages to workers, and the run's story.
  */
-import type { LeaseId } from '../base/ids.js';
+import type { LeaseId, WorkerId } from '../base/ids.js';
 import type { Effect } from '../core/effects.js';
 import { refuse } from './connections.js';
 import type { RunParts } from './run-parts.js';
@@ -36,6 +36,8 @@ export function carryOut(run: RunParts, effect: Effect): void {
     case 'release':
       sessions.send(effect, { type: 'release', k: effect.k, progress: effect.progress });
       return story.tell({ type: 'released', worker: effect.worker, k: effect.k });
+    case 'wentOn':
+      return story.tell({ type: 'wentOn', worker: effect.worker });
     case 'lease': {
       const { worker, lease, progress } = effect;
       sessions.send(effect, { type: 'lease', lease, progress });
@@ -127,10 +129,17 @@ function formGroup({ sessions, story, servers }: RunParts, { group, progress }: 
     group: id,
     kind,
     members: group.members.map((member) => member.worker),
+    ...passiveOf(group),
     weights: group.members.map((member) => member.weight),
     staleness: group.members.map((member) => kMax - member.k),
     kMax,
   });
+}
+
+/** Left out where nobody is. */
+function passiveOf({ members }: EffectOf<'formGroup'>['group']): { readonly passive?: readonly WorkerId[] } {
+  const passive = members.filter((member) => member.passive === true).map((member) => member.worker);
+  return passive.length === 0 ? {} : { passive };
 }
 
 function abortGroup(run: RunParts, effect: EffectOf<'abortGroup'>): void {

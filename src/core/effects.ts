@@ -35,6 +35,8 @@ export type Effect =
     }
   /** The worker goes on alone with its own replica: there is nobody to average with. It takes `k`. */
   | ({ readonly type: 'release'; readonly k: number; readonly progress: Progress } & Life)
+  /** A worker whose READY waits for no group. It knows; this is for displays. */
+  | ({ readonly type: 'wentOn' } & Life)
   | ({ readonly type: 'lease'; readonly lease: Lease; readonly progress: Progress } & Life)
   /** No further local step: answer `finished` when the current one's reduce is over, keep the replica for the final average. */
   | ({ readonly type: 'finish'; readonly reason: string } & Life)

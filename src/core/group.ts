@@ -14,6 +14,8 @@ export interface GroupMember {
   readonly k: number;
   /** Its weight; the weights of a group sum to 1 (except where servers apply them), a member with a non-finite value has 0 and is skipped in the sum. */
   readonly weight: number;
+  /** It goes on with what it does, and its comm thread takes part. Left out: false. */
+  readonly passive?: boolean;
 }
 
 export interface Group {

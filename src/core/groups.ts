@@ -53,6 +53,7 @@ export function onReady(
   if (goesOnByItself(state, member, k)) {
     member.k = Math.max(member.k, k);
     enter(state, member, 'computing');
+    state.effects.push({ type: 'wentOn', worker: member.worker, incarnation: member.incarnation });
   } else {
     enqueue(state, member, { worker: member.worker, k, finite, order: state.signalCount, sinceMs: state.nowMs });
     state.signalCount += 1;
@@ -182,11 +183,12 @@ export function formGroup(
       kind === 'step' && state.strategy.usesServers === true
         ? 'server'
         : chooseCollective(state.config.collective, candidates.length),
-    members: candidates.map(({ member, k }, i) => ({
+    members: candidates.map(({ member, k, isPassive = false }, i) => ({
       worker: member.worker,
       incarnation: member.incarnation,
       k,
       weight: assertPresent(weights[i], 'a weight per member'),
+      ...(isPassive ? { passive: true } : {}),
     })),
     kMax: Math.max(...candidates.map(({ k }) => k)),
     finite: candidates.some(({ finite }) => finite),

@@ -197,10 +197,12 @@ export function resolveJoinedRun(options: RunOptions): CoreConfig {
   if (steps !== null) expectWhole('--steps', steps, 1);
   if (durationMs !== null) expectPositive('--duration', durationMs);
   const strategy = resolveStrategy(options.strategy ?? 'partial-reduce');
-  if (strategies[strategy].usesServers === true) {
+  const { usesServers = false, passive } = strategies[strategy];
+  if (usesServers || passive !== undefined) {
+    const lack = usesServers ? 'have no servers' : 'publish nothing while they compute';
     throw new PreduceError(
       'bad-option',
-      `--strategy ${strategy}: expected a --workload beside it, got none: hand-written workers have no servers`,
+      `--strategy ${strategy}: expected a --workload beside it, got none: hand-written workers ${lack}`,
     );
   }
   const core = defaultCoreConfig({

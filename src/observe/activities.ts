@@ -35,6 +35,8 @@ type Closed = Extract<RunEvent, { type: 'groupClosed' }>;
 export function createActivities(onInterval: (interval: ActivityInterval) => void): Activities {
   const ongoing = new Map<WorkerId, Ongoing>();
   const openGroups = new Map<number, Formed>();
+  /** Workers whose READY waits for a group. */
+  const awaiting = new Set<WorkerId>();
   let running = false;
 
   /** `activity` null: it takes no part any more (left, dead, or the run is over). */
@@ -66,17 +68,26 @@ export function createActivities(onInterval: (interval: ActivityInterval) => voi
         if (running) turn(event.worker, 'compute', timeMs);
         return;
       case 'ready':
+        awaiting.add(event.worker);
+        return turn(event.worker, 'wait', timeMs);
       case 'workerFinished':
         return turn(event.worker, 'wait', timeMs);
       case 'groupFormed':
         openGroups.set(event.group, event);
-        for (const worker of event.members) turn(worker, 'reduce', timeMs);
+        for (const worker of event.members) {
+          if (event.passive?.includes(worker) !== true) turn(worker, 'reduce', timeMs);
+        }
         return;
       case 'reduced': {
-        const isFinal = openGroups.get(event.group)?.kind === 'final';
-        return turn(event.worker, isFinal ? null : 'compute', timeMs);
+        const group = openGroups.get(event.group);
+        // It computed, or rested, all the while.
+        if (group?.passive?.includes(event.worker) === true && !awaiting.has(event.worker)) return;
+        awaiting.delete(event.worker);
+        return turn(event.worker, group?.kind === 'final' ? null : 'compute', timeMs);
       }
       case 'released':
+      case 'wentOn':
+        awaiting.delete(event.worker);
         return turn(event.worker, 'compute', timeMs);
       case 'groupClosed':
         return onGroupClosed(event);

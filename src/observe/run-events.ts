@@ -47,6 +47,8 @@ export type RunEvent = { readonly timeMs: number } & (
       readonly group: GroupId;
       readonly kind: GroupKind;
       readonly members: readonly WorkerId[];
+      /** Those of them that went on with what they did; left out: nobody. */
+      readonly passive?: readonly WorkerId[];
       readonly weights: readonly number[];
       /** kMax - k of each member. */
       readonly staleness: readonly number[];
@@ -69,6 +71,8 @@ export type RunEvent = { readonly timeMs: number } & (
     }
   /** A worker went on alone: there was nobody to average with. */
   | { readonly type: 'released'; readonly worker: WorkerId; readonly k: number }
+  /** A worker went on after its READY: its strategy has it wait for no group. */
+  | { readonly type: 'wentOn'; readonly worker: WorkerId }
   | {
       readonly type: 'evaluated';
       readonly mark: number;

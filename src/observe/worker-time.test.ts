@@ -129,4 +129,35 @@ describe('createWorkerTimes', () => {
     for (const event of [started(0), ready(1, 0), ready(2, 0)]) times.add(event);
     expect(times.result()).toEqual([{ worker: 0, steps: 2, samples: 20, computeMs: 1, waitMs: 1, reduceMs: 0 }]);
   });
+
+  it('takes a member that computes on for computing, and one that rests for resting', () => {
+    const times = createWorkerTimes();
+    const events: readonly RunEvent[] = [
+      started(0, 1, 2),
+      ready(10, 1),
+      { type: 'wentOn', timeMs: 10, worker: workerId(1) },
+      { type: 'workerFinished', timeMs: 20, worker: workerId(2) },
+      ready(30, 0),
+      { ...formed(30, 0, 1, 2), passive: [workerId(1), workerId(2)] } as RunEvent,
+      ...[0, 1, 2].map((worker) => reduced(40, worker)),
+      // Its READY comes within a group that it is a passive member of, and is answered by it.
+      ready(50, 0),
+      { ...formed(50, 0, 1), passive: [workerId(1)] } as RunEvent,
+      ready(55, 1),
+      ...[0, 1].map((worker) => reduced(60, worker)),
+      ended(100),
+    ];
+    for (const event of events) times.add(event);
+    expect(times.result()).toMatchObject([
+      { worker: 0, computeMs: 80, waitMs: 0, reduceMs: 20 },
+      { worker: 1, computeMs: 95, waitMs: 5, reduceMs: 0, steps: 2 },
+      { worker: 2, computeMs: 20, waitMs: 80, reduceMs: 0, steps: 0 },
+    ]);
+  });
+
+  it('counts the local steps of a round', () => {
+    const times = createWorkerTimes();
+    for (const event of [started(0), { ...ready(10, 0), steps: 4 } as RunEvent, ended(20)]) times.add(event);
+    expect(times.result()).toMatchObject([{ steps: 4, computeMs: 10, waitMs: 10 }]);
+  });
 });
