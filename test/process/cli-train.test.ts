@@ -67,7 +67,7 @@ describe('preduce train', () => {
     expect(summary).toMatchObject({ ...summaryOf('partial-reduce', 'dynamic'), targetSeconds: null, out });
     expect(summary['testAccuracy']).toBeGreaterThan(0.9);
 
-    expect((await readdir(out)).toSorted()).toEqual(RECORD);
+    expect((await readdir(out)).toSorted()).toEqual(['checkpoints', ...RECORD]);
     expect(await readJson(out, 'summary.json')).toEqual(summary);
     expect(await readJson(out, 'config.json')).toMatchObject({
       core: { strategy: 'partial-reduce', minWorkers: 2, groupSize: 2 },
@@ -92,7 +92,7 @@ describe('preduce train', () => {
     const [, directory = ''] =
       /\n {2}model {3}(.*)\/model\.safetensors\n {2}report {2}\1\/report\.html\n$/.exec(stdout) ?? [];
     expect(directory).toContain(place.path('runs'));
-    expect((await readdir(directory)).toSorted()).toEqual(RECORD);
+    expect((await readdir(directory)).toSorted()).toEqual(['checkpoints', ...RECORD]);
   });
 });
 
