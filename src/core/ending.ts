@@ -80,6 +80,8 @@ export function endWhenIdle(state: RunState): void {
   if (syncedCount === 0) return end(state, []);
   if (state.roster.count('finished') < syncedCount || state.openGroups.size > 0) return;
   const synced = state.roster.list('finished');
+  // A passive member may rest, and owe the report of a group that was closed without it.
+  if (synced.some(({ group }) => group !== null)) return;
   if (state.finishReason === null) {
     beginFinish(state, 'every worker has finished');
     letLeaversGo(state);

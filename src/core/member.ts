@@ -28,6 +28,8 @@ export interface Member {
   counted: boolean;
   /** Null: not suspect. */
   suspectSinceMs: number | null;
+  /** How many groups there had been when it became suspect. */
+  suspectSinceGroup: number;
   leaving: boolean;
   /** Who hands it the model, while it is syncing; null: nobody, it is the run's first. */
   donor: WorkerId | null;
@@ -61,6 +63,7 @@ export function createMember(worker: WorkerId, incarnation: number, nowMs: numbe
     finite: true,
     counted: false,
     suspectSinceMs: null,
+    suspectSinceGroup: 0,
     leaving: false,
     donor: null,
     failedDonors: new Set(),

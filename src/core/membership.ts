@@ -78,6 +78,7 @@ export function onTransferFailed(state: RunState, member: Member, reason: string
 }
 
 export function onSuspected(state: RunState, member: Member, reason: string): void {
+  if (member.suspectSinceMs === null) member.suspectSinceGroup = state.groupCount;
   member.suspectSinceMs ??= state.nowMs;
   state.roster.update(member);
   abortGroupOf(state, member, `worker ${member.worker}: ${reason}`);

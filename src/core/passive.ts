@@ -64,7 +64,6 @@ export function onPassiveDone(state: RunState, member: Member, { kMax, finite }:
 }
 
 /** A silent worker that is back lacks the rounds formed meanwhile, and nobody keeps them. */
-export function hasMissedRound({ strategy, members }: RunState, member: Member): boolean {
-  if (strategy.passive !== 'everybody' || member.group !== null || !isSynced(member)) return false;
-  return [...members.values()].some(({ k, group }) => Math.max(k, group?.kMax ?? 0) > member.k);
+export function hasMissedRound({ strategy, groupCount }: RunState, member: Member): boolean {
+  return strategy.passive === 'everybody' && isSynced(member) && groupCount > member.suspectSinceGroup;
 }

@@ -46,7 +46,7 @@ export interface Roster {
 const NOBODY: readonly Member[] = [];
 
 function isGroupable(member: Member): boolean {
-  return member.phase === 'queued' && member.openGroup === null && isActive(member);
+  return member.phase === 'queued' && member.group === null && member.openGroup === null && isActive(member);
 }
 
 export function createRoster(): Roster {

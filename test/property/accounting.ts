@@ -83,6 +83,7 @@ export function createAccounting(scenario: Scenario): Accounting {
     endsNotFinite: 0,
   };
   const usesServers = strategies[scenario.strategy].usesServers === true;
+  const hasPassive = strategies[scenario.strategy].passive !== undefined;
   const averagesReplicas = scenario.strategy === 'partial-reduce';
   let readies = 0;
   let ended = false;
@@ -125,7 +126,8 @@ export function createAccounting(scenario: Scenario): Accounting {
       record?.reported.add(event.worker);
       if (event.type === 'aborted') return;
       record?.done.add(event.worker);
-      life.ready = null;
+      const kMax = record?.group.kMax ?? Number.POSITIVE_INFINITY;
+      if (!hasPassive || (life.ready !== null && life.ready.k <= kMax)) life.ready = null;
       // Its group is open, or was closed without it: every group of replicas has a sound member.
       life.sound = true;
     }
@@ -143,6 +145,13 @@ export function createAccounting(scenario: Scenario): Accounting {
       .map(([worker]) => worker);
   }
 
+  /** Whoever waits is told what for, and somebody may bring it. */
+  function checkPassiveWaiting(view: RunView, count: number): void {
+    const moves = view.workers.some(({ state }) => state === 'computing' || state === 'joining' || state === 'syncing');
+    const owed = [...lives.values()].some(({ unreported }) => unreported !== null);
+    assert(count === 0 || moves || owed || open.size > 0, `${count} workers wait, and nobody moves`);
+  }
+
   /** Nobody is passed over for ever, and nobody waits without a reason. */
   function checkWaiting(view: RunView): void {
     const count = waiting().length;
@@ -154,6 +163,7 @@ export function createAccounting(scenario: Scenario): Accounting {
       );
       return;
     }
+    if (hasPassive) return checkPassiveWaiting(view, count);
     if (scenario.strategy === 'all-reduce' || count < scenario.groupSize) return;
     if (waiting().every((worker) => lives.get(worker)?.sound === false)) {
       const mayCome = [...lives.values()].some(({ sound, synced, unreported }) => {
@@ -177,10 +187,17 @@ export function createAccounting(scenario: Scenario): Accounting {
     if (kind === 'step' && usesServers) {
       assert(group.collective === 'server', `group ${group.id} does not go to the servers`);
     } else if (kind === 'step') {
-      assert(members.length >= 2, `group ${group.id} has ${members.length} members`);
-      const isSmall = members.length <= scenario.groupSize || scenario.strategy === 'all-reduce';
+      assert(
+        members.length >= 2 || scenario.strategy === 'eager-reduce',
+        `group ${group.id} has ${members.length} members`,
+      );
+      const isSmall =
+        members.length <= scenario.groupSize ||
+        scenario.strategy === 'all-reduce' ||
+        scenario.strategy === 'eager-reduce';
       const [oldest] = waiting();
-      const isOldest = members[0]?.worker === oldest || (oldest !== undefined && lives.get(oldest)?.sound === false);
+      const isOldest =
+        hasPassive || members[0]?.worker === oldest || (oldest !== undefined && lives.get(oldest)?.sound === false);
       assert(isOldest, `group ${group.id} passes over worker ${oldest}, who waits longest`);
       const isSound = members.some(({ worker }) => lives.get(worker)?.sound);
       assert(isSound, `group ${group.id} has no finite member`);
@@ -191,7 +208,8 @@ export function createAccounting(scenario: Scenario): Accounting {
       assert(holders.length === members.length, `the final group has ${members.length} of ${holders.length} replicas`);
       tally.finalGroups += 1;
     }
-    for (const { worker, incarnation, k } of members) {
+    if (kind === 'step' && hasPassive) checkPassive(group);
+    for (const { worker, incarnation, k, passive = false } of members) {
       const life = lives.get(worker);
       assert(life?.incarnation === incarnation, `group ${group.id} has worker ${worker}, whose life is over`);
       assert(!life.suspect, `group ${group.id} has worker ${worker}, a suspect`);
@@ -202,16 +220,29 @@ export function createAccounting(scenario: Scenario): Accounting {
         );
         assert(!isIn, `worker ${worker} is in the open groups ${other.group.id} and ${group.id}`);
       }
-      if (kind === 'step')
+      if (kind === 'step' && !passive)
         assert(life.ready?.k === k, `group ${group.id} takes k ${k} of worker ${worker}, not ${life.ready?.k}`);
       life.unreported = group.id;
     }
     if (kind === 'step' && usesServers) checkShares(group);
+    else if (hasPassive) assert(Math.abs(members.reduce((sum, { weight }) => sum + weight, 0) - 1) <= 1e-12, 'weights');
     else checkWeights(group);
     if (kind === 'step') checkRound(group);
     assert(group.kMax === Math.max(...members.map(({ k }) => k)), `group ${group.id}: kMax ${group.kMax}`);
     open.set(group.id, { group, done: new Set(), reported: new Set() });
     tally.groups += 1;
+  }
+
+  /** Odd workers are passive, one in each group; a round has everybody who holds the model. */
+  function checkPassive({ id, members }: Group): void {
+    if (scenario.strategy === 'ad-psgd') {
+      const parities = members.map(({ worker, passive = false }) => `${worker % 2}${passive ? ' passive' : ''}`);
+      assert(parities.join() === '0,1 passive', `group ${id} has members ${parities.join()}`);
+      return;
+    }
+    const holders = [...lives].filter(([, { started, suspect, leaving }]) => started && !suspect && !leaving);
+    const missing = holders.filter(([worker]) => !members.some((member) => member.worker === worker));
+    assert(missing.length === 0, `round ${id} is without worker ${missing.map(([worker]) => worker).join()}`);
   }
 
   /** Synchronous replicas are the same as long as no fault cuts a round in two. */
@@ -364,6 +395,9 @@ export function createAccounting(scenario: Scenario): Accounting {
         tally.releases += 1;
         return;
       }
+      case 'wentOn':
+        lifeOf(effect).ready = null;
+        return;
       case 'lease':
         lifeOf(effect);
         if (leases.give(effect.worker, effect.lease)) tally.leasesGivenAgain += 1;

@@ -56,6 +56,12 @@ describe('a fleet of honest workers', () => {
     },
   );
 
+  it.each(['ad-psgd', 'eager-reduce'] as const)('keeps every rule with passive members: %s', (strategy) => {
+    const tally = play(150, { strategy, workers: 5, minWorkers: 2, notFiniteRate: 0 });
+    const seen = [tally.groups, tally.aborts, tally.deaths, tally.finalGroups, tally.joinersStarted];
+    expect(Math.min(...seen)).toBeGreaterThan(0);
+  });
+
   it('does the same again for the same seed', () => {
     assert(
       property(scenarios(), (scenario) => {

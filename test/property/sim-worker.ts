@@ -8,6 +8,7 @@ import type { Random } from '../../src/base/random.js';
 import type { Effect } from '../../src/core/effects.js';
 import type { Life, WorkerEvent } from '../../src/core/events.js';
 import type { Group } from '../../src/core/group.js';
+import { strategies } from '../../src/core/strategies/strategies.js';
 import type { Scenario } from './scenario.js';
 import type { Timeline } from './timeline.js';
 
@@ -62,6 +63,13 @@ export function createSimWorker(worker: WorkerId, world: WorkerWorld): SimWorker
   let mustFinish = false;
   let work: Work | null = null;
   let collective: Collective | null = null;
+  const role = strategies[scenario.strategy].passive;
+  /** Its comm thread takes part in groups of steps while it does anything. */
+  const isPassive = role === 'everybody' || (role === 'odd-workers' && worker % 2 === 1);
+  /** k of the replica that the training thread has: rounds may have gone by since. */
+  let trainedK = 0;
+  /** What the training thread wants to do when the collective is over. */
+  let then: (() => void) | null = null;
 
   function fail(message: string): never {
     throw new Error(`worker ${worker} at ${timeline.nowMs} ms: ${message}`);
@@ -85,11 +93,55 @@ export function createSimWorker(worker: WorkerId, world: WorkerWorld): SimWorker
       return send({ type: 'leaseRequested', finished });
     }
     activity = 'computing';
+    trainedK = k;
     later(stepMs, () => {
+      if (isPassive) return endPassiveStep();
       activity = 'ready';
       stepsTaken += 1;
       send({ type: 'ready', k: k + 1, samples: takeBatch(), finite: random.next() >= scenario.notFiniteRate });
     });
+  }
+
+  function endPassiveStep(): void {
+    if (role === 'odd-workers' && collective !== null) {
+      then = endPassiveStep;
+      return;
+    }
+    stepsTaken += 1;
+    const ready = role === 'everybody' ? trainedK + 1 : k + 1;
+    if (role === 'odd-workers') k = ready;
+    send({ type: 'ready', k: ready, samples: takeBatch(), finite: random.next() >= scenario.notFiniteRate });
+    if (ready <= k) return next();
+    activity = 'ready';
+  }
+
+  /** The comm thread is free again. */
+  function afterPassive(): void {
+    const resume = then;
+    then = null;
+    if (resume !== null) resume();
+    else if (activity === 'ready' && k > trainedK) next();
+  }
+
+  function joinPassively(group: Group): void {
+    if (collective !== null) fail(`got group ${group.id} while in group ${collective.group.id}`);
+    const joined = world.collectiveOf(group);
+    collective = joined;
+    joined.arrived.set(worker, () => {
+      if (collective !== joined || joined.broken) return;
+      collective = null;
+      k = Math.max(k, group.kMax);
+      send({ type: 'done', group: group.id });
+      afterPassive();
+    });
+    completeOrGiveUp(joined);
+  }
+
+  function completeOrGiveUp({ group, arrived }: Collective): void {
+    if (arrived.size === group.members.length) {
+      for (const complete of arrived.values()) timeline.after(1 + 9 * random.next(), 'fleet', complete);
+    }
+    if (random.next() < scenario.giveUpRate) later(6, () => giveUp(group.id, 'a peer does not answer'));
   }
 
   function takeBatch(): number {
@@ -101,6 +153,7 @@ export function createSimWorker(worker: WorkerId, world: WorkerWorld): SimWorker
   }
 
   function joinCollective(group: Group): void {
+    if (isPassive && group.kind === 'step') return joinPassively(group);
     const expected: Activity = group.kind === 'final' ? 'finished' : 'ready';
     if (activity !== expected) fail(`got group ${group.id} while ${activity}`);
     const joined = world.collectiveOf(group);
@@ -114,18 +167,17 @@ export function createSimWorker(worker: WorkerId, world: WorkerWorld): SimWorker
       if (group.kind === 'final') activity = 'finished';
       else next();
     });
-    if (joined.arrived.size === group.members.length) {
-      for (const complete of joined.arrived.values()) timeline.after(1 + 9 * random.next(), 'fleet', complete);
-    }
-    if (random.next() < scenario.giveUpRate) later(6, () => giveUp(group.id, 'a peer does not answer'));
+    completeOrGiveUp(joined);
   }
 
   function giveUp(group: GroupId, reason: string): void {
     if (collective?.group.id !== group) return;
     collective.broken = true;
-    activity = collective.group.kind === 'final' ? 'finished' : 'ready';
+    const wasPassive = isPassive && collective.group.kind === 'step';
+    if (!wasPassive) activity = collective.group.kind === 'final' ? 'finished' : 'ready';
     collective = null;
     send({ type: 'aborted', group, reason });
+    if (wasPassive) afterPassive();
   }
 
   function fetchModel(donor: Life | null): void {
