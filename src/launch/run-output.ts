@@ -176,7 +176,11 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
   }
 
   function logLine(from: string, line: string): void {
-    appendFileSync(record.file('log.txt'), `${from}: ${line}\n`);
+    try {
+      appendFileSync(record.file('log.txt'), `${from}: ${line}\n`);
+    } catch {
+      // A full disk, or a directory that somebody removed: a run must not end for its log. The record reports it at its close.
+    }
   }
 
   return {

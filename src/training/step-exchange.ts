@@ -37,7 +37,7 @@ function createWaitingExchange({ run, replica, rule, learningRate }: StepExchang
   return {
     take: (gradient, samples) => rule.beforeExchange(gradient, learningRate(samples), run.input),
     async exchange(round) {
-      const finite = isFiniteVector(run.input);
+      const finite = run.isInputFinite();
       const report = round.take();
       const { k, progress } = await run.exchange({ k: replica.k, finite, report, writeState: rule.writeState });
       rule.afterExchange({ average: run.output, k, finite }, learningRate(progress.samples));

@@ -3,7 +3,6 @@
  * Float32Array. Needs no engine.
  */
 import { PreduceError } from '../base/errors.js';
-import { isFiniteVector } from '../base/finite.js';
 import type { Lease, Progress } from '../core/group.js';
 import { layoutLength } from '../wire/layout.js';
 import { LIMITS } from '../wire/limits.js';
@@ -138,7 +137,7 @@ export async function joinRun(options: JoinRunOptions): Promise<Run> {
     write(worker.input);
     const outcome = await worker.exchange({
       k: k + 1,
-      finite: isFiniteVector(worker.input),
+      finite: worker.isInputFinite(),
       report: {
         samples,
         loss: loss !== undefined && Number.isFinite(loss) ? loss : null,

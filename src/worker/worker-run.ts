@@ -3,6 +3,7 @@
  * `joinRun` is the public face; the training loop uses this one, because some strategies exchange gradients.
  */
 import { assert } from '../base/assert.js';
+import type { ReduceKernel } from '../collective/kernel/reduce-kernel.js';
 import { createVectorMemory, type VectorMemory } from '../collective/kernel/vector-memory.js';
 import type { Lease, Progress } from '../core/group.js';
 import { layoutLength } from '../wire/layout.js';
@@ -97,6 +98,8 @@ export interface WorkerRun {
   readonly worker: number;
   /** Write what is to be exchanged here before `exchange`; length `exchangeLength`. */
   readonly input: Float32Array;
+  /** The NaN guard's finding about `input`. */
+  isInputFinite(): boolean;
   /** What `exchange` and `finish` gave; valid until the next call. */
   readonly output: Float32Array;
   /** True when no further step shall be taken. */
@@ -202,10 +205,12 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
     options.readState(vectors.stateSlots === null ? memory.output : vectors.stateSlots[0], synced.k);
   }
   await client.next('start');
+  const kernel = await memory.loadKernel();
   return createWorkerRun(client, {
     worker,
     initialK: synced.k,
     memory,
+    kernel,
     vectors,
     passive: passive?.role === 'odd-workers' && worker % 2 === 0 ? null : passive,
     isDone: () => done,
@@ -217,6 +222,7 @@ interface JoinedWorker {
   readonly worker: number;
   readonly initialK: number;
   readonly memory: VectorMemory;
+  readonly kernel: ReduceKernel;
   readonly vectors: SharedVectors;
   readonly passive: PassiveOptions | null;
   isDone(): boolean;
@@ -305,6 +311,7 @@ function createWorkerRun(client: CommClient, joined: JoinedWorker): WorkerRun {
 
   return {
     worker: joined.worker,
+    isInputFinite: () => joined.kernel.isFinite(input),
     initialK: joined.initialK,
     get progress() {
       return progress;

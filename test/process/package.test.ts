@@ -75,7 +75,7 @@ describe('the package, installed without the engine', () => {
 
   it('sums with SIMD', async () => {
     expect(await readdir(join(home, 'node_modules', 'preduce', 'dist', 'collective', 'kernel'))).toContain(
-      'weighted-sum.wasm',
+      'kernels.wasm',
     );
   });
 });

@@ -32,7 +32,7 @@ interface Member {
   state: ReplicaState | null;
 }
 
-const WASM = new URL('../../dist/collective/kernel/weighted-sum.wasm', import.meta.url);
+const WASM = new URL('../../dist/collective/kernel/kernels.wasm', import.meta.url);
 
 /** A signal that never fires. */
 const NEVER = new AbortController().signal;

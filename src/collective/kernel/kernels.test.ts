@@ -6,7 +6,7 @@ import { createRandom } from '../../base/random.js';
 import { plainKernel } from './plain-kernel.js';
 import { createVectorMemory, openVectorMemory } from './vector-memory.js';
 
-const WASM = new URL('../../../dist/collective/kernel/weighted-sum.wasm', import.meta.url);
+const WASM = new URL('../../../dist/collective/kernel/kernels.wasm', import.meta.url);
 const LENGTHS = [0, 1, 3, 31, 32, 33, 64, 1000, 7919];
 const COUNTS = [1, 2, 3, 5, 16];
 
@@ -95,6 +95,22 @@ describe.each([plainKernel, simdKernel])('the $name kernel', (kernel) => {
     inputs[0]?.fill(Number.POSITIVE_INFINITY);
     kernel.weightedSumInto(out, inputs, [0, 0, 1]);
     expect(bitsOf(out)).toEqual(bitsOf(inputs[2] as Float32Array));
+  });
+
+  it.each([0, 1, 15, 16, 17, 100])('takes %i values for finite, the largest and the smallest too', (length) => {
+    const extremes = [3.4028234663852886e38, -3.4028234663852886e38, 2 ** -149, -0];
+    const vector = memory.scratch.subarray(3, 3 + length);
+    for (let i = 0; i < length; i += 1) vector[i] = extremes[i % 4] as number;
+    expect(kernel.isFinite(vector)).toBe(true);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])('finds %d wherever it is', (value) => {
+    const vector = memory.scratch.subarray(5, 5 + 37);
+    for (let at = 0; at < vector.length; at += 1) {
+      vector.fill(1);
+      vector[at] = value;
+      expect(kernel.isFinite(vector), `at ${at}`).toBe(false);
+    }
   });
 
   it('gives zeroes when nobody weighs anything', () => {

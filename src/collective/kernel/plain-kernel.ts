@@ -2,6 +2,7 @@
  * The weighted sum in plain TypeScript: where WebAssembly cannot be had, and the measure of the SIMD one, which gives the
  * same bits. Hot: called for every value of every collective.
  */
+import { isFiniteVector } from '../../base/finite.js';
 import type { ReduceKernel } from './reduce-kernel.js';
 
 const { fround } = Math;
@@ -28,4 +29,5 @@ export const plainKernel: ReduceKernel = {
     });
     if (isFirst) out.fill(0);
   },
+  isFinite: isFiniteVector,
 };

@@ -1,5 +1,5 @@
 /**
- * What sums the members' vectors.
+ * What sums the members' vectors, and looks through them.
  */
 
 export interface ReduceKernel {
@@ -10,4 +10,6 @@ export interface ReduceKernel {
    * first of them, no other.
    */
   weightedSumInto(out: Float32Array, vectors: readonly Float32Array[], weights: readonly number[]): void;
+  /** Whether every value is finite: the NaN guard's scan (algorithms.md 8). */
+  isFinite(vector: Float32Array): boolean;
 }

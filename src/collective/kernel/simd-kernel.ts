@@ -7,9 +7,10 @@ import { plainKernel } from './plain-kernel.js';
 import type { ReduceKernel } from './reduce-kernel.js';
 import { type WasmMemory, webAssembly } from './webassembly.js';
 
-/** `assembly/weighted-sum.ts`, compiled beside this module. */
-const MODULE_URL = new URL('./weighted-sum.wasm', import.meta.url);
+/** `assembly/kernels.ts`, compiled beside this module. */
+const MODULE_URL = new URL('./kernels.wasm', import.meta.url);
 
+type AllFinite = (at: number, length: number) => number;
 type WeightedSum = (out: number, pointers: number, weights: number, count: number, length: number) => void;
 
 export interface SimdKernelOptions {
@@ -28,6 +29,7 @@ export async function loadSimdKernel(options: SimdKernelOptions): Promise<Reduce
     env: { memory },
   });
   const weightedSum = instance.exports['weightedSum'] as WeightedSum;
+  const allFinite = instance.exports['allFinite'] as AllFinite;
   const { byteOffset, length: room } = options.arguments;
   const pointers = new Uint32Array(memory.buffer, byteOffset, room / 2);
   const factors = new Float32Array(memory.buffer, byteOffset + 2 * room, room / 2);
@@ -46,6 +48,10 @@ export async function loadSimdKernel(options: SimdKernelOptions): Promise<Reduce
       });
       if (count === 0) out.fill(0);
       else weightedSum(out.byteOffset, pointers.byteOffset, factors.byteOffset, count, out.length);
+    },
+    isFinite(vector) {
+      if (vector.buffer !== memory.buffer) return plainKernel.isFinite(vector);
+      return allFinite(vector.byteOffset, vector.length) !== 0;
     },
   };
 }

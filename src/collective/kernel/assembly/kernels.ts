@@ -1,6 +1,6 @@
 /**
- * The weighted sum with SIMD: AssemblyScript, compiled to WebAssembly by `npm run build:wasm`. One pass: every value of every
- * vector is read once, every sum written once. Rounds to float32 after each product and each sum, in the vectors'
+ * The weighted sum, and the scan for values that are not finite, with SIMD: AssemblyScript, compiled to WebAssembly by
+ * `npm run build:wasm`. The sum takes one pass: every value of every vector is read once, every sum written once. Rounds to float32 after each product and each sum, in the vectors'
  * order, as plain-kernel.ts does: both give the same bits.
  */
 
@@ -56,4 +56,27 @@ export function weightedSum(out: usize, pointers: usize, weights: usize, count: 
     }
     store<f32>(out + at, sum);
   }
+}
+
+/** Exponents of NaN and infinities are all ones. */
+const EXPONENT: i32 = 0x7f80_0000;
+
+/** Whether all `length` values at `at` are finite. */
+export function allFinite(at: usize, length: i32): bool {
+  const exponent = i32x4.splat(EXPONENT);
+  let found = i32x4.splat(0);
+  let i = 0;
+  for (; i + 16 <= length; i += 16) {
+    const x = at + ((<usize>i) << 2);
+    const a = i32x4.eq(v128.and(v128.load(x), exponent), exponent);
+    const b = i32x4.eq(v128.and(v128.load(x, 16), exponent), exponent);
+    const c = i32x4.eq(v128.and(v128.load(x, 32), exponent), exponent);
+    const d = i32x4.eq(v128.and(v128.load(x, 48), exponent), exponent);
+    found = v128.or(found, v128.or(v128.or(a, b), v128.or(c, d)));
+  }
+  if (v128.any_true(found)) return false;
+  for (; i < length; i++) {
+    if ((load<i32>(at + ((<usize>i) << 2)) & EXPONENT) == EXPONENT) return false;
+  }
+  return true;
 }
