@@ -6,8 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { connect, createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { messageOf, PreduceError } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
-import { createFrameDecoder, encodeFrameHeader, type Frame, FRAME_HEADER_BYTES, NO_PAYLOAD } from '../wire/frame.js';
+import { encodeFrameHeader, type Frame, FRAME_HEADER_BYTES, NO_PAYLOAD } from '../wire/frame.js';
 import type { Address } from '../wire/messages.js';
+import { createReceiver, type Receiver } from './frame-receiver.js';
 import type { Connection, ConnectionHandlers, Listener, Transport } from './transport.js';
 
 export interface TcpTransportOptions {
@@ -37,87 +38,6 @@ function lost(remote: string, cause: unknown): PreduceError {
 /** A view of the same memory, as sockets take it. */
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
-}
-
-interface ReceiverOwner {
-  readonly socket: Socket;
-  readonly handlers: ConnectionHandlers;
-  destroy(error: PreduceError): void;
-  /** The other end closes. */
-  onBye(): void;
-}
-
-interface Receiver extends Pick<Connection, 'pause' | 'resume'> {
-  /** Memory for what arrives next, for a socket that reads straight into it. */
-  space(): Uint8Array;
-  /** So many bytes were read into it. Returns whether to read on. */
-  filled(count: number): boolean;
-  /** Bytes that the socket read into memory of its own. */
-  push(chunk: Uint8Array): void;
-  /** To be called before the first byte arrives. */
-  serve(owner: ReceiverOwner): void;
-}
-
-/**
- * Hands on the frames that arrive. A frame that cannot be read, or that its receiver does not take, ends this connection
- * and no other.
- */
-function createReceiver(): Receiver {
-  let owner: ReceiverOwner | null = null;
-  let paused = false;
-  /** Frames of the last chunk that came behind the one at which the receiver paused. */
-  const held: Frame[] = [];
-  const decoder = createFrameDecoder({
-    place: (header) => (paused || held.length > 0 ? null : (owner?.handlers.place?.(header) ?? null)),
-    onFrame(frame) {
-      if (owner?.socket.destroyed !== false) return;
-      if (frame.type === 'bye') owner.onBye();
-      else if (paused || held.length > 0) held.push({ ...frame, payload: frame.payload.slice() });
-      else owner.handlers.onFrame(frame);
-    },
-  });
-
-  function guard(handle: () => void): void {
-    try {
-      handle();
-    } catch (error) {
-      if (!(error instanceof PreduceError)) throw error;
-      owner?.destroy(error);
-    }
-  }
-
-  function deliverHeld(): void {
-    while (!paused && owner?.socket.destroyed === false) {
-      const frame = held.shift();
-      if (frame === undefined) {
-        owner.socket.resume();
-        return;
-      }
-      const { handlers } = owner;
-      guard(() => handlers.onFrame(frame));
-    }
-  }
-
-  return {
-    space: () => decoder.space(),
-    filled(count) {
-      guard(() => decoder.filled(count));
-      return !paused;
-    },
-    push: (chunk) => guard(() => decoder.push(chunk)),
-    serve(value) {
-      owner = value;
-    },
-    pause() {
-      paused = true;
-      owner?.socket.pause();
-    },
-    resume() {
-      paused = false;
-      if (held.length === 0) owner?.socket.resume();
-      else setImmediate(deliverHeld);
-    },
-  };
 }
 
 /** Frames on a connected socket. `open` gives the handlers, which may need the connection. */
