@@ -20,7 +20,8 @@ export default defineConfig({
           include: ['test/process/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
+          // Most of a test's time is waiting for processes to start and for time-outs.
+          maxWorkers: 3,
         },
       },
     ],
