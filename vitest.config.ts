@@ -22,6 +22,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           // Most of a test's time is waiting for processes to start and for time-outs.
           maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
