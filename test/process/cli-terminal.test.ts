@@ -2,6 +2,7 @@
  * What a person sees at a terminal, and what a file gets: the program under `script`, which gives it a pseudo-terminal, its
  * output on a screen that wraps and clears as a terminal does.
  */
+import { someOf } from '../support/thorough.js';
 import { execFileSync, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -65,35 +66,38 @@ async function watch(line: string, columns: number, rows = 40): Promise<Seen> {
 }
 
 describe.skipIf(!hasScript())('at a terminal', () => {
-  it.each([80, 120])('of %i columns a run fills its bar, wraps nothing and leaves its result', async (columns) => {
-    const { code, screen, frames } = await watch(`train ${RUN} --out at-${columns}`, columns);
-    expect(code).toBe(0);
-    const pictures = frames.filter((frame) =>
-      [0, 1, 2].every((worker) => frame.some((row) => row.startsWith(`worker ${worker} `))),
-    );
-    expect(pictures.length).toBeGreaterThan(2);
-    for (const rows of pictures) {
-      const picture = rows.slice(rows.findIndex((row) => row.startsWith('train   ')));
-      expect(picture).toEqual([
-        expect.stringMatching(/^train {3}.*\d+ groups$/),
-        expect.stringMatching(/^[█░]{40,60} {3}\d+ % {3}\d+ s( {3}|$)/),
-        expect.stringMatching(/^ +steps per s stale$/),
-        ...[0, 1, 2].map((worker) => expect.stringMatching(new RegExp(`^worker ${worker} [█░]+ .*\\S$`))),
+  it.each(someOf(1, [80, 120]))(
+    'of %i columns a run fills its bar, wraps nothing and leaves its result',
+    async (columns) => {
+      const { code, screen, frames } = await watch(`train ${RUN} --out at-${columns}`, columns);
+      expect(code).toBe(0);
+      const pictures = frames.filter((frame) =>
+        [0, 1, 2].every((worker) => frame.some((row) => row.startsWith(`worker ${worker} `))),
+      );
+      expect(pictures.length).toBeGreaterThan(2);
+      for (const rows of pictures) {
+        const picture = rows.slice(rows.findIndex((row) => row.startsWith('train   ')));
+        expect(picture).toEqual([
+          expect.stringMatching(/^train {3}.*\d+ groups$/),
+          expect.stringMatching(/^[█░]{40,60} {3}\d+ % {3}\d+ s( {3}|$)/),
+          expect.stringMatching(/^ +steps per s stale$/),
+          ...[0, 1, 2].map((worker) => expect.stringMatching(new RegExp(`^worker ${worker} [█░]+ .*\\S$`))),
+        ]);
+      }
+      const shares = pictures.map((rows) => Number(/ (\d+) % /.exec(rows.join('\n'))?.[1]));
+      expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+      expect(shares.at(-1)).toBe(100);
+      expect(screen).toMatchObject({ cursor: true, wraps: true });
+      expect(screen.text()).toEqual([
+        'starting 3 workers',
+        expect.stringMatching(/^partial-reduce:dynamic: test accuracy .* after /),
+        expect.stringMatching(/^ {2}\d+ local steps by 3 workers/),
+        expect.stringMatching(/^ {2}waiting .* exchanged$/),
+        expect.stringMatching(/^ {2}model {3}/),
+        expect.stringMatching(/^ {2}report {2}/),
       ]);
-    }
-    const shares = pictures.map((rows) => Number(/ (\d+) % /.exec(rows.join('\n'))?.[1]));
-    expect(shares).toEqual(shares.toSorted((a, b) => a - b));
-    expect(shares.at(-1)).toBe(100);
-    expect(screen).toMatchObject({ cursor: true, wraps: true });
-    expect(screen.text()).toEqual([
-      'starting 3 workers',
-      expect.stringMatching(/^partial-reduce:dynamic: test accuracy .* after /),
-      expect.stringMatching(/^ {2}\d+ local steps by 3 workers/),
-      expect.stringMatching(/^ {2}waiting .* exchanged$/),
-      expect.stringMatching(/^ {2}model {3}/),
-      expect.stringMatching(/^ {2}report {2}/),
-    ]);
-  });
+    },
+  );
 
   it('of 80 columns a comparison leaves a line of each run, and its table in one piece', async () => {
     const { code, screen, frames } = await watch(
