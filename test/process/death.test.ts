@@ -55,7 +55,7 @@ async function killAt(of: Fleet, victim: (event: RunEvent) => number | null): Pr
 }
 
 describe('SIGKILL of one worker', () => {
-  it.each(someOf(2, [0, 3, 1, 2]))('while worker %i computes', async (target) => {
+  it.each(someOf(1, [0, 3, 1, 2]))('while worker %i computes', async (target) => {
     const of = await startFour(1000, 400);
     const killed = await killAt(of, (event) => (event.type === 'reduced' && event.worker === target ? target : null));
     await expectSurvivors(of, [killed]);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeTinyDigits } from './cli-run.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
@@ -33,7 +34,10 @@ let run: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'preduce-report-'));
   run = join(folder, 'run');
-  const trained = await preduce('train', '--workers', '3', '--steps', '60', '--quiet', '--out', run);
+  const digits = join(folder, 'digits');
+  await writeTinyDigits(digits, { train: 2000, test: 200 });
+  const sizes = ['--workers', '3', '--steps', '60', '--batch-size', '32'];
+  const trained = await preduce('train', '--data', digits, ...sizes, '--quiet', '--out', run);
   if (trained.code !== 0) throw new Error(`the run to report on failed: ${trained.stderr}`);
 });
 
