@@ -58,7 +58,7 @@ async function expectGone(pids: readonly number[]): Promise<void> {
 
 describe('preduce train', () => {
   it.each(
-    someOf<[string, string[]]>(2, [
+    someOf<[string, string[]]>(1, [
       ['ps-asp', ['--servers', '3']],
       ['ps-backup', ['--backups', '1']],
       ['ps-bsp', []],
