@@ -2,40 +2,28 @@
  * The flags that `train` and `compare` share, and what they mean for a run.
  */
 import { type Command, Option } from 'commander';
-import {
-  COLLECTIVE_CHOICES,
-  type CollectiveChoice,
-  EAGER_RULES,
-  type EagerRule,
-  FILTER_NAMES,
-  type FilterName,
-  type Weighting,
-  WEIGHTINGS,
-} from '../core/config.js';
+import { COLLECTIVE_CHOICES, type CollectiveChoice, EAGER_RULES, type EagerRule } from '../core/config.js';
+import type { GroupingOptions } from '../core/grouping-options.js';
 import type { RunOptions } from '../launch/run-options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
 import { SCHEDULE_NAMES, type ScheduleName } from '../training/schedule.js';
+import { defined } from './defined.js';
+import { addGroupingFlags } from './grouping-flags.js';
 import { addConfigFlag } from './option-sources.js';
-import { collect, duration, oneOf, path, realNumber, wholeNumber, wholeNumberOrAuto } from './parse.js';
+import { collect, duration, oneOf, path, realNumber, wholeNumber } from './parse.js';
 
 /** As commander hands them over. */
-export interface RunFlags {
+export interface RunFlags extends GroupingOptions {
   readonly workload?: string;
   readonly data?: string;
   readonly workers?: number;
   readonly groupSize?: number;
   readonly localSteps?: number;
   readonly eager?: EagerRule;
-  readonly weights?: 'dynamic' | 'constant';
-  readonly weighting?: Weighting;
   readonly collective?: CollectiveChoice;
   readonly servers?: number;
   readonly staleness?: number;
   readonly backups?: number;
-  readonly alpha?: number;
-  readonly gap?: 'freshest' | 'initial';
-  readonly filter?: FilterName;
-  readonly connectivityGroups?: number | 'auto';
   readonly liveness?: number;
   readonly evaluateEvery?: number;
   readonly slow?: readonly string[];
@@ -62,23 +50,14 @@ export interface RunFlags {
 
 /** Adds the flags to a command. */
 export function addRunFlags(command: Command, defaultWorkload?: string): Command {
-  return addConfigFlag(command)
+  const sized = addConfigFlag(command)
     .option('--workload <name>', 'what to train, see `preduce workloads`', defaultWorkload)
     .option('--data <dir>', 'where its data lies (default: what the package ships)', path('--data'))
     .option('--workers <n>', 'worker processes (default: 4)', wholeNumber('--workers'))
     .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
     .option('--local-steps <h>', 'local SGD: steps between two averages (default: 8)', wholeNumber('--local-steps'))
-    .option('--eager <rule>', 'eager-reduce: majority (default) or solo begins a round', oneOf('--eager', EAGER_RULES))
-    .option(
-      '--weights <rule>',
-      'weights in a group: dynamic (default) or constant',
-      oneOf('--weights', ['dynamic', 'constant'] as const),
-    )
-    .option(
-      '--weighting <rule>',
-      'equal (default), or samples: weights times the samples since the last group',
-      oneOf('--weighting', WEIGHTINGS),
-    )
+    .option('--eager <rule>', 'eager-reduce: majority (default) or solo begins a round', oneOf('--eager', EAGER_RULES));
+  return addGroupingFlags(sized)
     .option(
       '--collective <name>',
       'how a group averages: auto (default), direct or ring',
@@ -94,22 +73,6 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
       '--backups <b>',
       'ps-backup: gradients that a round does not wait for (default: 1)',
       wholeNumber('--backups'),
-    )
-    .option('--alpha <a>', 'staleness decay of the dynamic weights (default: 0.9)', realNumber('--alpha'))
-    .option(
-      '--gap <rule>',
-      'mass of absent ages: freshest (default) or initial',
-      oneOf('--gap', ['freshest', 'initial'] as const),
-    )
-    .option(
-      '--filter <name>',
-      "keeps groups connected: epoch (default), window (the paper's) or none",
-      oneOf('--filter', FILTER_NAMES),
-    )
-    .option(
-      '--connectivity-groups <t>',
-      'groups within which all workers must connect (default: auto, more where one worker is slow)',
-      wholeNumberOrAuto('--connectivity-groups'),
     )
     .option(
       '--slow <spec>',
@@ -150,12 +113,6 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     .option('--json', 'print one JSON object on stdout, at the end')
     .option('--quiet', 'no progress')
     .addOption(new Option('--debug', 'show stack traces').hideHelp());
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function defined<T extends object>(values: T): Defined<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
 /** The run that the flags ask for. */

@@ -2,18 +2,11 @@
  * `preduce server`: hold a part of the parameters of a run whose strategy has parameter servers.
  */
 import type { Command } from 'commander';
-import { PreduceError } from '../base/errors.js';
 import { followParent } from '../launch/child-process.js';
 import { runParameterServer } from '../training/parameter-server.js';
 import { findWorkload } from '../training/workload.js';
+import { addControllerFlags, type ControllerFlags, controllerOf } from './controller-flags.js';
 import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
-import { controllerUrl, path } from './parse.js';
-import { readToken } from './token.js';
-
-interface ServerFlags {
-  readonly controller?: string;
-  readonly tokenFile?: string;
-}
 
 export function addServerCommand(program: Command): void {
   const command = program
@@ -21,13 +14,7 @@ export function addServerCommand(program: Command): void {
     .description(
       'hold a part of the parameters of a run, for the strategies ps-bsp, ps-asp, ps-ssp, ps-backup, ps-hete',
     );
-  addConfigFlag(command)
-    .option(
-      '--controller <url>',
-      'address of the controller, like ws://host:29400 (default: PREDUCE_CONTROLLER)',
-      controllerUrl('--controller'),
-    )
-    .option('--token-file <file>', "file that holds the run's token", path('--token-file'))
+  addControllerFlags(addConfigFlag(command))
     .addHelpText(
       'after',
       `
@@ -40,17 +27,10 @@ Examples:
     .action(runServer);
 }
 
-async function runServer(flags: ServerFlags): Promise<void> {
+async function runServer(flags: ControllerFlags): Promise<void> {
   followParent();
-  if (flags.controller === undefined) {
-    throw new PreduceError(
-      'bad-option',
-      "--controller: expected the controller's address, got none: pass --controller ws://host:29400 or set PREDUCE_CONTROLLER",
-    );
-  }
   await runParameterServer({
-    controller: flags.controller,
-    token: await readToken(flags.tokenFile),
+    ...(await controllerOf(flags)),
     async parameterCountOf({ workload, seed }) {
       const model = await findWorkload(workload).createModel({ seed, threads: 1 });
       const { length } = model.parameters;

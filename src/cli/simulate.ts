@@ -5,34 +5,24 @@ import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { messageOf, PreduceError } from '../base/errors.js';
 import { formatBytes, formatDuration, parseBytes } from '../base/units.js';
-import {
-  COLLECTIVE_CHOICES,
-  type CollectiveChoice,
-  FILTER_NAMES,
-  type FilterName,
-  type Weighting,
-  WEIGHTINGS,
-} from '../core/config.js';
+import { COLLECTIVE_CHOICES, type CollectiveChoice } from '../core/config.js';
+import type { GroupingOptions } from '../core/grouping-options.js';
 import { parseTrace } from '../sim/compute-model.js';
 import { PROBLEM_NAMES } from '../sim/problem.js';
 import { simulate, type SimulationResult } from '../sim/simulate.js';
 import type { SimulateOptions } from '../sim/simulate-options.js';
+import { defined } from './defined.js';
+import { addGroupingFlags } from './grouping-flags.js';
 import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
-import { collect, duration, oneOf, realNumber, wholeNumber, wholeNumberOrAuto } from './parse.js';
+import { collect, duration, oneOf, realNumber, wholeNumber } from './parse.js';
 import { formatTable } from './table.js';
 
-interface SimulateFlags {
+interface SimulateFlags extends GroupingOptions {
   readonly strategy?: string;
   readonly strategies?: string;
   readonly workers?: number;
   readonly groupSize?: number;
   readonly localSteps?: number;
-  readonly weights?: 'dynamic' | 'constant';
-  readonly weighting?: Weighting;
-  readonly alpha?: number;
-  readonly gap?: 'freshest' | 'initial';
-  readonly filter?: FilterName;
-  readonly connectivityGroups?: number | 'auto';
   readonly collective?: CollectiveChoice;
   readonly compute?: number;
   readonly noise?: number;
@@ -62,7 +52,7 @@ export function addSimulateCommand(program: Command): void {
     .description(
       'train small problems in virtual time: thousands of workers, no processes, the same result every time',
     );
-  addGroupingFlags(addConfigFlag(command));
+  addFleetFlags(addConfigFlag(command));
   addMachineFlags(command);
   addTrainingFlags(command)
     .option('--json', 'print one JSON object on stdout (with --strategies an array of them)')
@@ -79,8 +69,8 @@ Examples:
     .action(runSimulate);
 }
 
-function addGroupingFlags(command: Command): Command {
-  return command
+function addFleetFlags(command: Command): Command {
+  const sized = command
     .option('--strategy <name>', 'partial-reduce (default), all-reduce or local-sgd')
     .option('--strategies <a,b>', 'several instead, in one table; partial-reduce:constant is one, too')
     .option('--workers <n>', 'simulated workers (default: 8)', wholeNumber('--workers'))
@@ -89,30 +79,12 @@ function addGroupingFlags(command: Command): Command {
       '--local-steps <h>',
       'local steps between two averages of local-sgd (default: 8)',
       wholeNumber('--local-steps'),
-    )
-    .option(
-      '--weights <rule>',
-      'weights in a group: dynamic (default) or constant',
-      oneOf('--weights', ['dynamic', 'constant'] as const),
-    )
-    .option('--weighting <rule>', 'equal (default) or samples', oneOf('--weighting', WEIGHTINGS))
-    .option('--alpha <a>', 'staleness decay of the dynamic weights (default: 0.9)', realNumber('--alpha'))
-    .option(
-      '--gap <rule>',
-      'mass of absent ages: freshest (default) or initial',
-      oneOf('--gap', ['freshest', 'initial'] as const),
-    )
-    .option('--filter <name>', 'epoch (default), window or none', oneOf('--filter', FILTER_NAMES))
-    .option(
-      '--connectivity-groups <t>',
-      'groups within which all workers must connect (default: auto)',
-      wholeNumberOrAuto('--connectivity-groups'),
-    )
-    .option(
-      '--collective <plan>',
-      'auto (default: by the size of a group), direct or ring',
-      oneOf('--collective', COLLECTIVE_CHOICES),
     );
+  return addGroupingFlags(sized).option(
+    '--collective <plan>',
+    'auto (default: by the size of a group), direct or ring',
+    oneOf('--collective', COLLECTIVE_CHOICES),
+  );
 }
 
 function addMachineFlags(command: Command): Command {
@@ -190,12 +162,6 @@ async function machinesOf(flags: SimulateFlags): Promise<Pick<SimulateOptions, '
     throw new PreduceError('bad-option', `--slow trace:${file}: cannot be read: ${messageOf(error)}`);
   });
   return { slow, trace: parseTrace(text, file) };
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function defined<T extends object>(values: T): Defined<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
 async function optionsOf(flags: SimulateFlags): Promise<SimulateOptions> {

@@ -2,19 +2,16 @@
  * `preduce worker`: join a run, train until it ends.
  */
 import type { Command } from 'commander';
-import { PreduceError } from '../base/errors.js';
 import { followParent } from '../launch/child-process.js';
 import { parseTrainingConfig } from '../training/config.js';
 import { trainWorker } from '../training/loop.js';
 import { findWorkload } from '../training/workload.js';
 import { connectWorker } from '../worker/worker-run.js';
+import { addControllerFlags, type ControllerFlags, controllerOf } from './controller-flags.js';
 import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
-import { controllerUrl, path, workerNumber } from './parse.js';
-import { readToken } from './token.js';
+import { path, workerNumber } from './parse.js';
 
-interface WorkerFlags {
-  readonly controller?: string;
-  readonly tokenFile?: string;
+interface WorkerFlags extends ControllerFlags {
   readonly data?: string;
   readonly worker?: number;
   readonly checkpointDir?: string;
@@ -22,13 +19,7 @@ interface WorkerFlags {
 
 export function addWorkerCommand(program: Command): void {
   const command = program.command('worker').description('join a run and train until it ends');
-  addConfigFlag(command)
-    .option(
-      '--controller <url>',
-      'address of the controller, like ws://host:29400 (default: PREDUCE_CONTROLLER)',
-      controllerUrl('--controller'),
-    )
-    .option('--token-file <file>', "file that holds the run's token", path('--token-file'))
+  addControllerFlags(addConfigFlag(command))
     .option('--data <dir>', 'where the data lies on this machine (default: as the run says)', path('--data'))
     .option('--worker <number>', 'number to ask for (default: the next free one)', workerNumber('--worker'))
     .option(
@@ -54,16 +45,7 @@ async function runWorker(flags: WorkerFlags): Promise<void> {
   process.once('SIGTERM', leaveOnce);
   if (process.channel === undefined) process.once('SIGINT', leaveOnce);
 
-  if (flags.controller === undefined) {
-    throw new PreduceError(
-      'bad-option',
-      "--controller: expected the controller's address, got none: pass --controller ws://host:29400 or set PREDUCE_CONTROLLER",
-    );
-  }
-  const connected = await connectWorker({
-    controller: flags.controller,
-    token: await readToken(flags.tokenFile),
-  });
+  const connected = await connectWorker(await controllerOf(flags));
   try {
     const config = parseTrainingConfig(connected.config);
     const workload = findWorkload(config.workload);

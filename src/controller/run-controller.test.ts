@@ -3,6 +3,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ControlClient, connectClient, HELLO, JOIN } from '../../test/support/control-client.js';
+import { createEventLog } from '../../test/support/event-log.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { PROTOCOL_VERSION } from '../wire/limits.js';
 import { type ControllerOptions, controller, type RunningController } from './run-controller.js';
@@ -27,14 +28,12 @@ afterEach(async () => {
 });
 
 async function startRun(options: Partial<ControllerOptions> = {}): Promise<TestRun> {
-  const events: RunEvent[] = [];
-  const listeners = new Set<(event: RunEvent) => void>();
+  const log = createEventLog<RunEvent>();
   const running = await controller({
     core: { livenessMs: LONG_MS },
     ...options,
     onEvent(event) {
-      events.push(event);
-      for (const listener of listeners) listener(event);
+      log.add(event);
       options.onEvent?.(event);
     },
   });
@@ -42,19 +41,8 @@ async function startRun(options: Partial<ControllerOptions> = {}): Promise<TestR
   const connect = (): Promise<ControlClient> => connectClient(running.url);
   return {
     running,
-    events,
-    when(fits) {
-      const found = events.find(fits);
-      if (found !== undefined) return Promise.resolve(found);
-      return new Promise((resolve) => {
-        const listener = (event: RunEvent): void => {
-          if (!fits(event)) return;
-          listeners.delete(listener);
-          resolve(event);
-        };
-        listeners.add(listener);
-      });
-    },
+    events: log.events,
+    when: log.when,
     connect,
     async join() {
       const client = await connect();

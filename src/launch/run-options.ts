@@ -9,11 +9,9 @@ import {
   type CoreConfig,
   defaultCoreConfig,
   type EagerRule,
-  type FilterName,
   type StrategyName,
-  type Weighting,
-  type WeightRule,
 } from '../core/config.js';
+import { type GroupingOptions, groupingConfig } from '../core/grouping-options.js';
 import { strategies } from '../core/strategies/strategies.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import type { TrainingConfig } from '../training/config.js';
@@ -28,7 +26,7 @@ export const STRATEGY_NAMES = Object.keys(strategies) as readonly StrategyName[]
 /** When checkpoints are taken, beside at the end: once an epoch, or after so many samples of all workers or so much time. */
 export type CheckpointEvery = 'epoch' | { readonly samples: number } | { readonly milliseconds: number };
 
-export interface RunOptions extends OptimizationOptions {
+export interface RunOptions extends GroupingOptions, OptimizationOptions {
   readonly workload?: string;
   /** Directory of the data; null (default): what the package ships. */
   readonly dataDirectory?: string | null;
@@ -41,10 +39,6 @@ export interface RunOptions extends OptimizationOptions {
   readonly localSteps?: number;
   /** Whose READY begins a round of eager-reduce, default majority. */
   readonly eager?: EagerRule;
-  /** Default dynamic. */
-  readonly weights?: 'dynamic' | 'constant';
-  /** `samples`: weights are multiplied by the samples since the last group. Default equal. */
-  readonly weighting?: Weighting;
   /** How the members of a group average; `auto` (default): by its size. */
   readonly collective?: CollectiveChoice;
   /** S of the ps strategies, default 1. */
@@ -53,12 +47,6 @@ export interface RunOptions extends OptimizationOptions {
   readonly staleness?: number;
   /** b of ps-backup, default 1. */
   readonly backups?: number;
-  /** Staleness decay of the dynamic weights, default 0.9. */
-  readonly alpha?: number;
-  readonly gap?: 'freshest' | 'initial';
-  readonly filter?: FilterName;
-  /** T, in groups. */
-  readonly connectivityGroups?: number | 'auto';
   /** Default 5,000. */
   readonly livenessMs?: number;
   /** `--slow` specifications. */
@@ -152,11 +140,6 @@ function checkGroupSize(workers: number, groupSize: number): void {
   }
 }
 
-function resolveWeights(options: RunOptions): WeightRule {
-  if (options.weights === 'constant') return { rule: 'constant' };
-  return { rule: 'dynamic', alpha: options.alpha ?? 0.9, gap: options.gap ?? 'freshest' };
-}
-
 /** Throws `bad-option` for settings of the ps strategies that cannot be. */
 function checkServers(options: RunOptions, strategy: StrategyName, workers: number): void {
   const { servers, staleness, backups } = options;
@@ -173,16 +156,13 @@ function checkServers(options: RunOptions, strategy: StrategyName, workers: numb
 
 /** What is handed to core as it is. */
 function groupingOf(options: RunOptions): Partial<CoreConfig> {
-  const { collective, servers, staleness, backups, filter, connectivityGroups, livenessMs } = options;
+  const { collective, servers, staleness, backups, livenessMs } = options;
   return {
-    weights: resolveWeights(options),
-    weighting: options.weighting ?? 'equal',
+    ...groupingConfig(options),
     ...(collective === undefined ? {} : { collective }),
     ...(servers === undefined ? {} : { servers }),
     ...(staleness === undefined ? {} : { staleness }),
     ...(backups === undefined ? {} : { backups }),
-    ...(filter === undefined ? {} : { filter }),
-    ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
     ...(livenessMs === undefined ? {} : { livenessMs }),
   };
 }

@@ -18,5 +18,3 @@ export const models = {
   'mnist-cnn': { build: mnistCnn, inputShape: [1, 28, 28], classCount: 10 },
   'mnist-mlp': { build: mnistMlp, inputShape: [1, 28, 28], classCount: 10 },
 } as const satisfies Readonly<Record<string, ModelEntry>>;
-
-export type ModelName = keyof typeof models;

@@ -3,21 +3,15 @@
  */
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
-import {
-  COLLECTIVE_CHOICES,
-  type CoreConfig,
-  defaultCoreConfig,
-  type FilterName,
-  type StrategyName,
-  type Weighting,
-} from '../core/config.js';
+import { COLLECTIVE_CHOICES, type CoreConfig, defaultCoreConfig, type StrategyName } from '../core/config.js';
+import { type GroupingOptions, groupingConfig } from '../core/grouping-options.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import type { ComputeModel, Trace } from './compute-model.js';
 import type { NetworkOptions } from './network-model.js';
 import { DEFAULT_LEARNING_RATE, PROBLEM_NAMES, type ProblemName, type ProblemOptions } from './problem.js';
 
-export interface SimulateOptions {
+export interface SimulateOptions extends GroupingOptions {
   /** Default partial-reduce. */
   readonly strategy?: string;
   /** N, default 8. */
@@ -26,12 +20,6 @@ export interface SimulateOptions {
   readonly groupSize?: number;
   /** H of local SGD, default 8. */
   readonly localSteps?: number;
-  readonly weights?: 'dynamic' | 'constant';
-  readonly weighting?: Weighting;
-  readonly alpha?: number;
-  readonly gap?: 'freshest' | 'initial';
-  readonly filter?: FilterName;
-  readonly connectivityGroups?: number | 'auto';
   /** Time of an iteration without any slow-down, in ms; default 100. */
   readonly computeMs?: number;
   /** `--slow` specifications, traces not among them. */
@@ -165,7 +153,7 @@ function resolveCore(
   options: SimulateOptions,
   { workerCount, batchSamples }: { readonly workerCount: number; readonly batchSamples: number },
 ): CoreConfig {
-  const { filter, connectivityGroups, durationMs = null } = options;
+  const { durationMs = null } = options;
   const groupSize = whole('--group-size', options.groupSize ?? 2, 2);
   if (groupSize > workerCount && workerCount > 1) {
     throw badOption(`--group-size: expected at most the ${workerCount} workers of the run, got ${groupSize}`);
@@ -176,17 +164,11 @@ function resolveCore(
     options.evaluateEverySamples ??
     batchSamples * Math.ceil(steps === null ? EVALUATED_STEPS * workerCount : steps / EVALUATIONS);
   const core = defaultCoreConfig({
+    ...groupingConfig(options),
     strategy: named('strategy', options.strategy ?? 'partial-reduce', SIMULATED_STRATEGIES),
     groupSize,
     localSteps: whole('--local-steps', options.localSteps ?? 8, 1),
-    weights:
-      options.weights === 'constant'
-        ? { rule: 'constant' }
-        : { rule: 'dynamic', alpha: options.alpha ?? 0.9, gap: options.gap ?? 'freshest' },
-    weighting: options.weighting ?? 'equal',
     collective: named('collective', options.collective ?? 'auto', COLLECTIVE_CHOICES),
-    ...(filter === undefined ? {} : { filter }),
-    ...(connectivityGroups === undefined ? {} : { connectivityGroups }),
     minWorkers: workerCount,
     maxLocalSteps: steps,
     evaluateEverySamples: whole('--evaluate-every', evaluateEverySamples, 1),

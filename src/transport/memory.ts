@@ -6,9 +6,10 @@
  * Each end has an inbox of byte chunks, which the other end fills and a task of its own empties. Unlike on TCP, a paused
  * end hears at once that the other end was destroyed.
  */
-import { messageOf, PreduceError } from '../base/errors.js';
+import { PreduceError } from '../base/errors.js';
 import { createFrameDecoder, encodeFrameHeader, type Frame, FRAME_HEADER_BYTES } from '../wire/frame.js';
 import type { Address } from '../wire/messages.js';
+import { lost } from './lost.js';
 import type { Connection, ConnectionHandlers, Listener, Transport } from './transport.js';
 
 type Accept = (connection: Connection) => ConnectionHandlers;
@@ -34,13 +35,6 @@ interface End extends Connection {
 interface Waiter {
   resolve(): void;
   reject(error: Error): void;
-}
-
-function lost(remote: string, cause: unknown): PreduceError {
-  return new PreduceError('connection-lost', `the connection to ${remote} is lost: ${messageOf(cause)}`, {
-    retryable: true,
-    cause,
-  });
 }
 
 /** The frame as it would be on the wire, in memory of its own: the sender may reuse the payload at once. */

@@ -4,10 +4,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import { connect, createServer, type ListenOptions, type Server, type Socket } from 'node:net';
-import { messageOf, PreduceError } from '../base/errors.js';
+import { PreduceError } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
 import { encodeFrameHeader, type Frame, FRAME_HEADER_BYTES, NO_PAYLOAD } from '../wire/frame.js';
 import type { Address } from '../wire/messages.js';
+import { lost } from './lost.js';
 import { createReceiver, type Receiver } from './frame-receiver.js';
 import type { Connection, ConnectionHandlers, Listener, Transport } from './transport.js';
 
@@ -28,16 +29,15 @@ const BYE: Frame = {
   payload: NO_PAYLOAD,
 };
 
-function lost(remote: string, cause: unknown): PreduceError {
-  return new PreduceError('connection-lost', `the connection to ${remote} is lost: ${messageOf(cause)}`, {
-    retryable: true,
-    cause,
-  });
-}
-
 /** A view of the same memory, as sockets take it. */
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function headerOf(frame: Frame): Buffer {
+  const header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
+  encodeFrameHeader(frame, new DataView(header.buffer, header.byteOffset, FRAME_HEADER_BYTES));
+  return header;
 }
 
 /** Frames on a connected socket. `open` gives the handlers, which may need the connection. */
@@ -58,8 +58,7 @@ function attach(
     if (closed || isOver || socket.destroyed || socket.writableEnded) {
       return Promise.reject(lost(remote, failure ?? new Error('it was closed')));
     }
-    const header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
-    encodeFrameHeader(frame, new DataView(header.buffer, header.byteOffset, FRAME_HEADER_BYTES));
+    const header = headerOf(frame);
     socket.cork();
     socket.write(header);
     if (frame.payload.byteLength > 0) socket.write(bufferOf(frame.payload));
@@ -86,9 +85,7 @@ function attach(
     close() {
       if (isOver || socket.destroyed) return;
       isOver = true;
-      const bye = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
-      encodeFrameHeader(BYE, new DataView(bye.buffer, bye.byteOffset, FRAME_HEADER_BYTES));
-      socket.end(bye);
+      socket.end(headerOf(BYE));
     },
     destroy(reason) {
       failure ??= reason;

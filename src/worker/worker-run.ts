@@ -167,6 +167,8 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
   const stateLength = options.stateLength ?? null;
   const passive = options.passive ?? null;
   const memory = createVectorMemory(exchangeLength);
+  // Loads while the model comes.
+  const loading = memory.loadKernel();
   const vectors: SharedVectors = {
     exchange: memory.shared,
     stateSlots: stateLength === null ? null : [sharedVector(stateLength), sharedVector(stateLength)],
@@ -205,7 +207,7 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
     options.readState(vectors.stateSlots === null ? memory.output : vectors.stateSlots[0], synced.k);
   }
   await client.next('start');
-  const kernel = await memory.loadKernel();
+  const kernel = await loading;
   return createWorkerRun(client, {
     worker,
     initialK: synced.k,

@@ -2,10 +2,10 @@
  * What a person sees at a terminal, and what a file gets: the program under `script`, which gives it a pseudo-terminal, its
  * output on a screen that wraps and clears as a terminal does.
  */
-import { someOf } from '../support/thorough.js';
 import { execFileSync, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/thorough.js';
 import { createScreen, type Screen } from '../support/screen.js';
 import { openWorkplace, type Workplace, writeTinyDigits } from './cli-run.js';
 

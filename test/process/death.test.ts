@@ -2,9 +2,9 @@
  * SIGKILL of one worker at each phase of a run (algorithms.md 3.3): the survivors go on, end well, and hold one same
  * model that never saw a partial sum. The kill is triggered by the event that opens the phase.
  */
-import { someOf } from '../support/thorough.js';
 import type { RunEvent } from 'preduce/client';
 import { afterEach, describe, expect, it } from 'vitest';
+import { someOf } from '../support/thorough.js';
 import { type Fleet, startFleet } from './fleet.js';
 
 const WORKERS = 4;

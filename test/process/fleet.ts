@@ -5,6 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 // The compiled program, as users run it.
 import { controller, type CoreConfig, type RunEvent, type RunningController } from 'preduce/client';
+import { createEventLog } from '../support/event-log.js';
 
 const WORKER = fileURLToPath(new URL('./fixtures/vector-worker.mjs', import.meta.url));
 
@@ -37,16 +38,14 @@ export interface FleetOptions {
 }
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const events: RunEvent[] = [];
-  const listeners = new Set<(event: RunEvent) => void>();
+  const log = createEventLog<RunEvent>();
   const workers: FleetWorker[] = [];
   const pids = new Map<number, number>();
   const running = await controller({
     core: options.core,
     onEvent(event) {
-      events.push(event);
       if (event.type === 'workerJoined') pids.set(event.worker, event.pid);
-      for (const listener of listeners) listener(event);
+      log.add(event);
     },
   });
 
@@ -74,22 +73,11 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
 
   return {
     running,
-    events,
+    events: log.events,
     workers,
     start,
-    when(fits) {
-      const found = events.find(fits);
-      if (found !== undefined) return Promise.resolve(found);
-      return new Promise((resolve) => {
-        const listener = (event: RunEvent): void => {
-          if (!fits(event)) return;
-          listeners.delete(listener);
-          resolve(event);
-        };
-        listeners.add(listener);
-      });
-    },
-    onEvent: (listener) => listeners.add(listener),
+    when: log.when,
+    onEvent: log.onEvent,
     processOf(worker) {
       const found = workers.find((candidate) => candidate.process.pid === pids.get(worker));
       if (found === undefined) throw new Error(`no process of worker ${worker}`);

@@ -2,13 +2,13 @@
  * Runs that are cut short and go on from their newest checkpoint. Cuts come at counted steps, so that each is where the test
  * says; everything is the compiled program.
  */
-import { someOf } from '../support/thorough.js';
 import { spawn } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PreduceError, type RunEvent, type RunResult, train, type TrainOptions } from 'preduce';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/thorough.js';
 import { openWorkplace, type Workplace, writeTinyDigits } from './cli-run.js';
 
 const DYING = fileURLToPath(new URL('./fixtures/train-and-die.mjs', import.meta.url));

@@ -2,9 +2,9 @@
  * Parameter servers as processes: every strategy that has them trains, the death of a worker costs nothing but its work, that of a
  * server ends the run in one clear line, and what cannot be is refused before anything starts.
  */
-import { someOf } from '../support/thorough.js';
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/thorough.js';
 import {
   childrenOf,
   type CliProcess,

@@ -2,9 +2,9 @@
  * Strategies beside partial reduce and all-reduce in real processes, with one worker four times slower: they learn, replicas that
  * should be the same are, and the death of one worker ends nothing.
  */
-import { someOf } from '../support/thorough.js';
 import { type RunEvent, type RunResult, train, type TrainOptions } from 'preduce';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someOf } from '../support/thorough.js';
 import { openWorkplace, type Workplace, writeTinyDigits } from './cli-run.js';
 
 const WORKERS = 4;

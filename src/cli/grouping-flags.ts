@@ -1,0 +1,37 @@
+/**
+ * Flags of how workers are grouped and weighted: of runs and of simulations.
+ */
+import type { Command } from 'commander';
+import { FILTER_NAMES, WEIGHTINGS } from '../core/config.js';
+import { oneOf, realNumber, wholeNumberOrAuto } from './parse.js';
+
+/** They give `GroupingOptions`, under the same names. */
+export function addGroupingFlags(command: Command): Command {
+  return command
+    .option(
+      '--weights <rule>',
+      'weights in a group: dynamic (default) or constant',
+      oneOf('--weights', ['dynamic', 'constant'] as const),
+    )
+    .option(
+      '--weighting <rule>',
+      'equal (default), or samples: weights times the samples since the last group',
+      oneOf('--weighting', WEIGHTINGS),
+    )
+    .option('--alpha <a>', 'staleness decay of the dynamic weights (default: 0.9)', realNumber('--alpha'))
+    .option(
+      '--gap <rule>',
+      'mass of absent ages: freshest (default) or initial',
+      oneOf('--gap', ['freshest', 'initial'] as const),
+    )
+    .option(
+      '--filter <name>',
+      "keeps groups connected: epoch (default), window (the paper's) or none",
+      oneOf('--filter', FILTER_NAMES),
+    )
+    .option(
+      '--connectivity-groups <t>',
+      'groups within which all workers must connect (default: auto, more where one worker is slow)',
+      wholeNumberOrAuto('--connectivity-groups'),
+    );
+}
