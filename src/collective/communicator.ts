@@ -8,10 +8,11 @@ import { PreduceError } from '../base/errors.js';
 import type { Connection, ConnectionHandlers, Transport } from '../transport/transport.js';
 import type { Frame } from '../wire/frame.js';
 import { LIMITS } from '../wire/limits.js';
+import { createGate, PURPOSES, senderOf } from './admission.js';
 import { plainKernel } from './kernel/plain-kernel.js';
 import { createLinks } from './links.js';
 import { createPlanCollective, lostMember, type PlanCollective } from './plan-collective.js';
-import { fetchState, sendState, TRANSFER } from './state-transfer.js';
+import { fetchState, sendState } from './state-transfer.js';
 import type { CollectiveResult, CollectiveTask, Communicator, CommunicatorOptions, Identity } from './task.js';
 
 export interface CommunicatorDependencies {
@@ -54,36 +55,31 @@ export async function createCommunicator(
     },
   });
 
-  /** An inbound connection: `hello` decides what it is for. */
+  const gate = createGate({
+    identity: () => identity,
+    admit(connection, { worker, incarnation, part }) {
+      if (part !== PURPOSES.transfer) return links.adopt(connection, worker, incarnation);
+      return { onFrame: (frame) => serve(connection, frame), onClose: () => undefined };
+    },
+  });
+
   function accept(connection: Connection): ConnectionHandlers {
     inbound.add(connection);
-    let role: ConnectionHandlers | 'transfer' | null = null;
+    const handlers = gate(connection);
     return {
-      onFrame(frame) {
-        if (role === null) role = admit(connection, frame);
-        else if (role !== 'transfer') role.onFrame(frame);
-        else serve(connection, frame);
-      },
+      ...handlers,
       onClose(reason) {
         inbound.delete(connection);
-        if (role !== null && role !== 'transfer') role.onClose(reason);
+        handlers.onClose(reason);
       },
     };
-  }
-
-  function admit(connection: Connection, hello: Frame): ConnectionHandlers | 'transfer' {
-    const key = new TextDecoder().decode(hello.payload);
-    if (hello.type !== 'hello' || identity === null || key !== identity.runKey) {
-      throw new PreduceError('bad-frame', "expected a hello with this run's key");
-    }
-    return hello.part === TRANSFER ? 'transfer' : links.adopt(connection, hello.sender, hello.incarnation);
   }
 
   function serve(connection: Connection, frame: Frame): void {
     if (frame.type !== 'state-request') {
       throw new PreduceError('bad-frame', `expected a state-request, got ${frame.type}`);
     }
-    const from = identity?.role === 'worker' ? { sender: identity.worker, incarnation: identity.incarnation } : NOBODY;
+    const from = senderOf(assertPresent(identity, 'an identity'));
     // A requester that goes away is its own business.
     sendState(connection, options.serve(), from, segmentBytes).catch(() => undefined);
   }
@@ -159,6 +155,3 @@ export async function createCommunicator(
     },
   };
 }
-
-/** Sender of a process that has not joined. */
-const NOBODY = { sender: 0, incarnation: 0 };

@@ -10,6 +10,7 @@ import type { Connection, ConnectionHandlers, Transport } from '../transport/tra
 import { type Frame, FRAME_HEADER_BYTES, type FrameHeader, NO_PAYLOAD } from '../wire/frame.js';
 import { LIMITS } from '../wire/limits.js';
 import type { Peer } from '../wire/messages.js';
+import { dialAdmitted, PURPOSES } from './admission.js';
 import type { Identity } from './task.js';
 
 type WorkerIdentity = Extract<Identity, { role: 'worker' }>;
@@ -34,7 +35,7 @@ export interface LinkHandlers {
 export interface Links {
   /** The link to `peer`, both ways. Rejects with `connection-lost` or `aborted`. */
   get(peer: Peer, identity: WorkerIdentity, signal: AbortSignal): Promise<Link>;
-  /** Takes an inbound connection whose `hello` was in order. */
+  /** Takes an inbound connection that has proven itself. */
   adopt(connection: Connection, worker: number, incarnation: number): ConnectionHandlers;
   /** From now on frames of this group go to the handlers, those that came early first. */
   open(group: GroupId): void;
@@ -169,17 +170,12 @@ export function createLinks(transport: Transport, handlers: LinkHandlers): Links
 
   async function dial(peer: Peer, identity: WorkerIdentity, signal: AbortSignal): Promise<void> {
     const { worker, incarnation } = peer;
-    const connection = await transport.dial(peer.address, (open) => attach('dialled', open, worker, incarnation), {
+    await dialAdmitted(transport, {
+      peer,
+      identity,
+      part: PURPOSES.collectives,
       signal,
-    });
-    await connection.send({
-      type: 'hello',
-      sender: identity.worker,
-      incarnation: identity.incarnation,
-      group: 0 as GroupId,
-      part: 0,
-      offset: 0,
-      payload: new TextEncoder().encode(identity.runKey),
+      open: (connection) => attach('dialled', connection, worker, incarnation),
     });
   }
 

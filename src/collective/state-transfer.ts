@@ -5,13 +5,12 @@
 import { PreduceError } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
 import type { Connection, ConnectionHandlers, Transport } from '../transport/transport.js';
-import { type Frame, NO_PAYLOAD, NO_WORKER } from '../wire/frame.js';
+import { type Frame, NO_PAYLOAD } from '../wire/frame.js';
 import type { Peer } from '../wire/messages.js';
+import { dialAdmitted, PURPOSES, senderOf } from './admission.js';
 import type { Identity, ReplicaState } from './task.js';
 
 const NO_GROUP = 0 as GroupId;
-/** `part` of a `hello` that opens a state transfer. */
-export const TRANSFER = 1;
 const BYTES_PER_VALUE = Float32Array.BYTES_PER_ELEMENT;
 
 type Sender = { readonly sender: number; readonly incarnation: number };
@@ -93,18 +92,13 @@ export async function fetchState(
       );
     },
   };
-  const connection = await transport.dial(peer.address, () => handlers, { signal });
+  const part = PURPOSES.transfer;
+  const connection = await dialAdmitted(transport, { peer, identity, part, signal, open: () => handlers });
   const abort = (): void => connection.destroy(new PreduceError('aborted', 'the transfer was given up'));
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   try {
-    const from: Sender =
-      identity.role === 'worker'
-        ? { sender: identity.worker, incarnation: identity.incarnation }
-        : { sender: NO_WORKER, incarnation: 0 };
-    const payload = new TextEncoder().encode(identity.runKey);
-    await connection.send(stateFrame('hello', from, { part: TRANSFER, payload }));
-    await connection.send(stateFrame('state-request', from));
+    await connection.send(stateFrame('state-request', senderOf(identity)));
     return { k: await received };
   } catch (error) {
     // A send that was under way fails with the connection.

@@ -104,6 +104,8 @@ describe('the bytes of a frame', () => {
       'state-end',
       'state-none',
       'bye',
+      'challenge',
+      'proof',
     ]);
   });
 
@@ -179,7 +181,7 @@ describe('createFrameDecoder', () => {
     ['zeros', new Uint8Array(FRAME_HEADER_BYTES), /foreign bytes/],
     ['a big-endian magic', corrupted((view) => view.setUint32(0, 0x4450_5250)), /foreign bytes/],
     ['a later frame version', corrupted((view) => view.setUint8(4, 2)), /frame version 2 instead of 1/],
-    ['an unknown type', corrupted((view) => view.setUint8(5, FRAME_TYPES.length)), /frame type 9/],
+    ['an unknown type', corrupted((view) => view.setUint8(5, FRAME_TYPES.length)), /frame type 11/],
     ['unknown flags', corrupted((view) => view.setUint16(6, 1, true)), /flags 1 /],
     ['a term beyond the limit', corrupted((view) => view.setUint32(16, 2 ** 21, true)), /controller term 2097152/],
     [

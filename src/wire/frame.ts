@@ -9,7 +9,7 @@ import { LIMITS } from './limits.js';
 
 /** What a frame is; the number on the wire is the position in this list. */
 export const FRAME_TYPES = [
-  /** First frame of a dialled connection; payload: the run key. `part` is 1 for a state connection, 0 for collectives. */
+  /** First frame of a dialled connection; payload: a nonce. `part` is 1 for a state connection, 0 for collectives. */
   'hello',
   /** Payload: values of the sender's vector, [offset …) of the receiver's part. */
   'segment-reduce',
@@ -27,6 +27,10 @@ export const FRAME_TYPES = [
   'state-none',
   /** The sender closes the connection: an end without it is a loss. */
   'bye',
+  /** Answer to `hello`; payload: a nonce, and the proof that the listening end knows the run key. */
+  'challenge',
+  /** Answer to `challenge`; payload: the dialling end's proof. */
+  'proof',
 ] as const;
 
 export type FrameType = (typeof FRAME_TYPES)[number];

@@ -22,6 +22,10 @@ export const LIMITS = {
   segmentBytes: 1024 * 1024,
   /** Unclaimed payload bytes (for groups that this member has not heard of yet) per connection before it stops reading. */
   unclaimedBytesMax: 8 * 1024 * 1024,
+  /** Connections to a data port that have not proven the run key; one more costs the oldest of them its place. */
+  unprovenDataConnectionsMax: 1024,
+  /** Time for a data connection to prove the run key, at either end, in ms. */
+  admissionMs: 10_000,
   /** Length of a name, reason or other free text in a control message. */
   textCharsMax: 4096,
   /** Length of a key in the run's configuration, and of the name of a logged value. */

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PreduceError } from '../../src/base/errors.js';
 import { groupId } from '../../src/base/ids.js';
 import { createRandom } from '../../src/base/random.js';
+import { dialAdmitted, PURPOSES } from '../../src/collective/admission.js';
 import { createCommunicator } from '../../src/collective/communicator.js';
 import { plainKernel } from '../../src/collective/kernel/plain-kernel.js';
 import type { ReduceKernel } from '../../src/collective/kernel/reduce-kernel.js';
@@ -412,12 +413,13 @@ export function describeTransfers(name: string, createTransport: () => Transport
       const transport = createTransport();
       const [stranger, member] = (await startMembers(transport, 2, 100)) as [Member, Member];
       const lower = { sender: 0, incarnation: 1, group: groupId(1, 1), offset: 0 };
-      const connection = await transport.dial(
-        member.peer.address,
-        () => ({ onFrame: () => undefined, onClose: () => undefined }),
-        { signal: new AbortController().signal },
-      );
-      await connection.send({ ...lower, type: 'hello', part: 0, payload: new TextEncoder().encode('key') });
+      const connection = await dialAdmitted(transport, {
+        peer: member.peer,
+        identity: { role: 'worker', worker: 0, incarnation: 1, runKey: 'key' },
+        part: PURPOSES.collectives,
+        open: () => ({ onFrame: () => undefined, onClose: () => undefined }),
+        signal: new AbortController().signal,
+      });
       await connection.send({ ...lower, type: 'segment-gather', part: 1, payload: new Uint8Array(8) });
       const probe = stranger.communicator.fetchState(member.peer, stranger.output, {
         signal: new AbortController().signal,
@@ -447,7 +449,10 @@ export function describeTransfers(name: string, createTransport: () => Transport
       const fetch = stranger.communicator.fetchState(donor.peer, stranger.output, {
         signal: new AbortController().signal,
       });
-      await expect(fetch).rejects.toThrow();
+      await expect(fetch).rejects.toMatchObject({
+        code: 'bad-frame',
+        message: expect.stringContaining("a proof of this run's key") as string,
+      });
     });
   });
 }
