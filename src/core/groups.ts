@@ -8,7 +8,7 @@ import type { WorkerEvent } from './events.js';
 import type { Group, GroupKind } from './group.js';
 import type { Signal } from './grouping/signal-queue.js';
 import { iterationMedianMs, type Member, recordIteration } from './member.js';
-import { drawOf, goesOnByItself, misnumbered, onPassiveDone, passiveMembers } from './passive.js';
+import { drawOf, goesOnByItself, misnumbered, onPassiveDone, passivesOf } from './passive.js';
 import {
   activeWorkers,
   enqueue,
@@ -260,11 +260,12 @@ function decideInOrder(state: RunState, signals: readonly Signal[]): GroupDecisi
     const group = signals.slice(0, config.groupSize);
     return group.length < 2 && first !== undefined ? { alone: first } : { group };
   }
-  const activeCount = activeWorkers(state).length;
+  const active = activeWorkers(state);
   const joinerCount = state.roster.count('coming');
-  const passives = () => passiveMembers(state);
+  const passives = passivesOf(state.roster);
   const draw = () => drawOf(state);
-  return strategy.chooseGroup({ signals, activeCount, joinerCount, filter, pulls, passives, draw }, config);
+  const context = { signals, active, activeCount: active.length, joinerCount, filter, pulls, passives, draw };
+  return strategy.chooseGroup(context, config);
 }
 
 function takeFromQueue(state: RunState, signal: Signal): Member {

@@ -5,20 +5,28 @@
 import { assertPresent } from '../base/assert.js';
 import { createRandom, type Random } from '../base/random.js';
 import type { Group } from './group.js';
-import { isActive, isSynced, type Member } from './member.js';
+import { isSynced, type Member } from './member.js';
+import type { Roster } from './roster.js';
 import { enter, type RunState } from './run-state.js';
-import type { PassiveMember } from './strategies/strategy.js';
+import type { Passives } from './strategies/strategy.js';
 
-/** Who may be in a group besides those that have sent their signals, ascending. */
-export function passiveMembers(state: RunState): readonly PassiveMember[] {
-  return [...state.members.values()]
-    .filter((member) => isSynced(member) && member.suspectSinceMs === null && !member.leaving)
-    .filter((member) => !state.roster.groupable.some(({ worker }) => worker === member.worker))
-    .map((member) => ({
-      worker: member.worker,
-      isActive: isActive(member),
-      isFree: member.openGroup === null && member.group === null,
-    }));
+/** Who may be in a group besides those that have sent their signals. */
+export function passivesOf(roster: Roster): Passives {
+  return {
+    busyCount: roster.count('busy'),
+    oddCount: roster.count('odd'),
+    list() {
+      const groupable = new Set(roster.groupable.map(({ worker }) => worker));
+      return roster
+        .list('able')
+        .map(({ worker }) => worker)
+        .filter((worker) => !groupable.has(worker));
+    },
+    drawFreeOdd(random) {
+      const free = roster.unsorted('freeOdd');
+      return free[random.below(free.length)]?.worker ?? null;
+    },
+  };
 }
 
 /** Random numbers for the choice of the next group: the same however often the strategy is asked. */

@@ -5,7 +5,8 @@
  */
 import type { GroupId, WorkerId } from '../base/ids.js';
 import type { Group } from './group.js';
-import { isActive, type Member } from './member.js';
+import type { Roster } from './roster.js';
+import { createSlowest } from './slowest.js';
 import type { Pulls } from './strategies/strategy.js';
 
 export interface PullBook extends Pulls {
@@ -18,12 +19,7 @@ export interface PullBook extends Pulls {
   handedOver(joiner: WorkerId, donor: WorkerId): void;
 }
 
-/** Iterations completed by an active member. */
-function completed({ k, signal }: Member): number {
-  return signal?.k ?? k;
-}
-
-export function createPullBook(members: ReadonlyMap<WorkerId, Member>): PullBook {
+export function createPullBook(roster: Roster): PullBook {
   const held = new Map<WorkerId, number>();
   const coming = new Map<WorkerId, number>();
   let updates = 0;
@@ -34,13 +30,7 @@ export function createPullBook(members: ReadonlyMap<WorkerId, Member>): PullBook
       return updates;
     },
     pulledAt: (worker) => held.get(worker) ?? 0,
-    slowest() {
-      let slowest: Member | null = null;
-      for (const member of members.values()) {
-        if (isActive(member) && (slowest === null || completed(member) < completed(slowest))) slowest = member;
-      }
-      return slowest === null ? null : { worker: slowest.worker, k: completed(slowest) };
-    },
+    slowest: createSlowest(roster),
     formed({ id, members: pullers }) {
       if (pullers.some(({ weight }) => weight > 0)) {
         updates += 1;

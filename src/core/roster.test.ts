@@ -40,6 +40,10 @@ const ORACLE: Readonly<Record<Place, (member: Member) => boolean>> = {
   finished: (m) => m.phase === 'finished' && m.suspectSinceMs === null,
   suspects: (m) => m.suspectSinceMs !== null,
   leavers: (m) => m.leaving,
+  able: (m) => isSynced(m) && m.suspectSinceMs === null && !m.leaving,
+  busy: (m) => isSynced(m) && m.suspectSinceMs === null && !m.leaving && (m.group !== null || m.openGroup !== null),
+  odd: (m) => isActive(m) && m.worker % 2 === 1,
+  freeOdd: (m) => isActive(m) && m.worker % 2 === 1 && m.group === null && m.openGroup === null,
 };
 
 describe('roster', () => {
@@ -77,6 +81,7 @@ describe('roster', () => {
           workers: expected,
         });
         expect(roster.count(place)).toBe(expected.length);
+        expect(new Set(roster.unsorted(place).map((each) => each.worker))).toEqual(new Set(expected));
       }
       const groupable = all
         .filter((each) => each.phase === 'queued' && isActive(each) && each.openGroup === null)

@@ -2,6 +2,7 @@
  * Who is where: sets of members that follow their state, so that an event costs what it concerns and not the number of workers.
  * What a set means stands in one predicate; whoever changes a member calls `update`.
  */
+import { createIndexedSet } from '../base/indexed-set.js';
 import { createSignalQueue, type Signal } from './grouping/signal-queue.js';
 import { isActive, isSynced, type Member } from './member.js';
 
@@ -25,9 +26,23 @@ const PLACES = {
   finished: ({ phase, suspectSinceMs }: Member) => phase === 'finished' && suspectSinceMs === null,
   suspects: ({ suspectSinceMs }: Member) => suspectSinceMs !== null,
   leavers: ({ leaving }: Member) => leaving,
+  /** Its comm thread can take part in a group, whatever it does itself. */
+  able: isAble,
+  /** Of those the ones whose last group is not over. */
+  busy: (member: Member) => isAble(member) && !isFree(member),
+  odd: (member: Member) => isActive(member) && member.worker % 2 === 1,
+  freeOdd: (member: Member) => isActive(member) && member.worker % 2 === 1 && isFree(member),
 } as const satisfies Record<string, (member: Member) => boolean>;
 
 export type Place = keyof typeof PLACES;
+
+function isAble(member: Member): boolean {
+  return isSynced(member) && member.suspectSinceMs === null && !member.leaving;
+}
+
+function isFree({ group, openGroup }: Member): boolean {
+  return group === null && openGroup === null;
+}
 
 export interface Roster {
   /** To be called when the member came, and after every change of it. */
@@ -37,6 +52,8 @@ export interface Roster {
   count(place: Place): number;
   /** Ascending by number. */
   list(place: Place): readonly Member[];
+  /** The same, in an order that only their changes decide; follows the members. */
+  unsorted(place: Place): readonly Member[];
   /** Grows with every change of who is there. */
   version(place: Place): number;
   /** Signals that may be grouped now, oldest first: of active members whose last group is over. Follows the members. */
@@ -46,14 +63,14 @@ export interface Roster {
 const NOBODY: readonly Member[] = [];
 
 function isGroupable(member: Member): boolean {
-  return member.phase === 'queued' && member.group === null && member.openGroup === null && isActive(member);
+  return member.phase === 'queued' && isFree(member) && isActive(member);
 }
 
 export function createRoster(): Roster {
   const places = (Object.keys(PLACES) as Place[]).map((place) => ({
     place,
     belongs: PLACES[place],
-    members: new Set<Member>(),
+    members: createIndexedSet<Member>(),
     version: 0,
   }));
   const byName = new Map(places.map((entry) => [entry.place, entry]));
@@ -83,8 +100,9 @@ export function createRoster(): Roster {
     count: (place) => entryOf(place).members.size,
     list(place) {
       const { members } = entryOf(place);
-      return members.size === 0 ? NOBODY : [...members].sort((a, b) => a.worker - b.worker);
+      return members.size === 0 ? NOBODY : members.items.toSorted((a, b) => a.worker - b.worker);
     },
+    unsorted: (place) => entryOf(place).members.items,
     version: (place) => entryOf(place).version,
   };
 }

@@ -104,7 +104,7 @@ export function createRunState(config: CoreConfig): RunState {
   const progress = restored?.progress ?? { samples: 0, localSteps: 0 };
   const pace = createGroupPace(() => state);
   const groupsPerSlowestIteration = pace.perSlowestIteration;
-  const members: RunState['members'] = new Map();
+  const roster = createRoster();
   const state: RunState = {
     config,
     strategy: strategies[config.strategy],
@@ -113,13 +113,13 @@ export function createRunState(config: CoreConfig): RunState {
     pace,
     ledger: config.ledger === null ? null : createLedger(config.ledger, restored?.ledger ?? null),
     history: createMixingHistory(),
-    members,
-    roster: createRoster(),
+    members: new Map(),
+    roster,
     incarnations: new Map(),
     nextNumber: 0,
     openGroups: new Map(),
     changedGroups: new Set(),
-    pulls: createPullBook(members),
+    pulls: createPullBook(roster),
     serversReady: false,
     nowMs: 0,
     started: false,

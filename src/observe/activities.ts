@@ -31,10 +31,15 @@ interface Ongoing {
 type Formed = Extract<RunEvent, { type: 'groupFormed' }>;
 type Closed = Extract<RunEvent, { type: 'groupClosed' }>;
 
+interface Open {
+  readonly formed: Formed;
+  readonly passive: ReadonlySet<WorkerId>;
+}
+
 /** Creates the state machine; feed it a run's events in order. A worker that takes no part has no interval. */
 export function createActivities(onInterval: (interval: ActivityInterval) => void): Activities {
   const ongoing = new Map<WorkerId, Ongoing>();
-  const openGroups = new Map<number, Formed>();
+  const openGroups = new Map<number, Open>();
   /** Workers whose READY waits for a group. */
   const awaiting = new Set<WorkerId>();
   let running = false;
@@ -48,12 +53,12 @@ export function createActivities(onInterval: (interval: ActivityInterval) => voi
   }
 
   function onGroupClosed(event: Closed): void {
-    const members = openGroups.get(event.group)?.members ?? [];
+    const members = openGroups.get(event.group)?.formed.members ?? [];
     openGroups.delete(event.group);
+    const committed = new Set(event.committed);
     for (const worker of members) {
       // The signals of those who did not commit are back in the queue, unless they are gone.
-      if (!event.committed.includes(worker) && ongoing.get(worker)?.activity === 'reduce')
-        turn(worker, 'wait', event.timeMs);
+      if (!committed.has(worker) && ongoing.get(worker)?.activity === 'reduce') turn(worker, 'wait', event.timeMs);
     }
   }
 
@@ -72,18 +77,18 @@ export function createActivities(onInterval: (interval: ActivityInterval) => voi
         return turn(event.worker, 'wait', timeMs);
       case 'workerFinished':
         return turn(event.worker, 'wait', timeMs);
-      case 'groupFormed':
-        openGroups.set(event.group, event);
-        for (const worker of event.members) {
-          if (event.passive?.includes(worker) !== true) turn(worker, 'reduce', timeMs);
-        }
+      case 'groupFormed': {
+        const passive = new Set(event.passive);
+        openGroups.set(event.group, { formed: event, passive });
+        for (const worker of event.members) if (!passive.has(worker)) turn(worker, 'reduce', timeMs);
         return;
+      }
       case 'reduced': {
         const group = openGroups.get(event.group);
         // It computed, or rested, all the while.
-        if (group?.passive?.includes(event.worker) === true && !awaiting.has(event.worker)) return;
+        if (group?.passive.has(event.worker) === true && !awaiting.has(event.worker)) return;
         awaiting.delete(event.worker);
-        return turn(event.worker, group?.kind === 'final' ? null : 'compute', timeMs);
+        return turn(event.worker, group?.formed.kind === 'final' ? null : 'compute', timeMs);
       }
       case 'released':
       case 'wentOn':

@@ -16,11 +16,9 @@ export const adPsgd: Strategy = {
   chooseGroup({ signals, passives, draw }) {
     const [first] = signals;
     if (first === undefined) return { wait: 'waiting 0/1', held: false };
-    const partners = passives().filter(({ worker, isActive }) => isActive && worker % 2 === 1);
-    if (partners.length === 0) return { alone: first };
-    const free = partners.filter(({ isFree }) => isFree);
-    const partner = free[draw().below(free.length)];
-    if (partner === undefined) return { wait: 'waiting for a worker of an odd number without a group', held: false };
-    return { group: [first], passive: [partner.worker] };
+    if (passives.oddCount === 0) return { alone: first };
+    const partner = passives.drawFreeOdd(draw());
+    if (partner === null) return { wait: 'waiting for a worker of an odd number without a group', held: false };
+    return { group: [first], passive: [partner] };
   },
 };

@@ -13,18 +13,14 @@ export const eagerReduce: Strategy = {
   passive: 'everybody',
   replica: { exchanges: 'gradient' },
   weights: () => ({ rule: 'constant' }),
-  chooseGroup({ signals, joinerCount, passives, draw }, { eager }) {
+  chooseGroup({ signals, active, joinerCount, passives, draw }, { eager }) {
     // A joiner's replica must contain every round before its first.
     if (joinerCount > 0) return { wait: 'waiting for a joiner to get the model', held: false };
-    const others = passives();
-    if (others.some(({ isFree }) => !isFree)) return { wait: 'waiting for the last round to end', held: false };
-    const group = { group: signals, passive: others.map(({ worker }) => worker) };
-    if (eager === 'solo') return group;
-    const active = [...signals, ...others.filter(({ isActive }) => isActive)]
-      .map(({ worker }) => worker)
-      .toSorted((a, b) => a - b);
-    const initiator = active[draw().below(active.length)];
-    if (signals.some(({ worker }) => worker === initiator)) return group;
-    return { wait: `waiting for worker ${initiator}, which this round was left to`, held: false };
+    if (passives.busyCount > 0) return { wait: 'waiting for the last round to end', held: false };
+    const initiator = eager === 'solo' ? null : active[draw().below(active.length)];
+    if (initiator !== null && !signals.some(({ worker }) => worker === initiator)) {
+      return { wait: `waiting for worker ${initiator}, which this round was left to`, held: false };
+    }
+    return { group: signals, passive: passives.list() };
   },
 };

@@ -14,13 +14,14 @@ export interface GroupingContext {
   readonly signals: readonly Signal[];
   /** Active workers: those that may still come to the queue, and those in it. */
   readonly activeCount: number;
+  /** Active workers, ascending. */
+  readonly active: readonly WorkerId[];
   /** Joiners that have the model, or are about to, and have not sent their first READY. */
   readonly joinerCount: number;
   readonly filter: GroupFilter;
   /** What a strategy with servers goes by. */
   readonly pulls: Pulls;
-  /** Who may take part without a signal, ascending. */
-  passives(): readonly PassiveMember[];
+  readonly passives: Passives;
   /** Random numbers for this group. */
   draw(): Random;
 }
@@ -35,13 +36,16 @@ export interface Pulls {
   slowest(): { readonly worker: Signal['worker']; readonly k: number } | null;
 }
 
-/** A worker whose comm thread can take part in a group while it does something else. */
-export interface PassiveMember {
-  readonly worker: WorkerId;
-  /** It may come to the queue; else it waits for work, or rests. */
-  readonly isActive: boolean;
-  /** It is in no other group. */
-  readonly isFree: boolean;
+/** Workers whose comm threads can take part in a group while they do something else. */
+export interface Passives {
+  /** Those whose last group is not over. */
+  readonly busyCount: number;
+  /** All, ascending, without those whose signals may be grouped now. Costs their number, which nothing else here does. */
+  list(): readonly WorkerId[];
+  /** Those of odd numbers that may come to the queue. */
+  readonly oddCount: number;
+  /** One of those, in no group, drawn; null: each is in one. */
+  drawFreeOdd(random: Random): WorkerId | null;
 }
 
 /** Signals that go together. */
