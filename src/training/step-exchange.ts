@@ -2,9 +2,9 @@
  * What a worker does with each gradient, and when it may compute the next: the three ways in which strategies exchange
  * (algorithms.md 6).
  */
-import { isFiniteVector } from '../base/finite.js';
 import type { PassiveOptions, PassiveRun, WorkerRun } from '../worker/worker-run.js';
 import type { LocalRound } from './local-round.js';
+import { createPublishingRule, type Published, writeHandover } from './passive-rule.js';
 import type { Replica, ReplicaRule } from './replica-rule.js';
 
 export interface StepExchange {
@@ -55,11 +55,7 @@ function createRoundExchange({ run, replica, rule }: StepExchangeOptions, passiv
   let finite = true;
   return {
     take(gradient) {
-      // The rate is that of the round which applies it.
-      rule.beforeExchange(gradient, 0, passive.handover);
-      finite = isFiniteVector(passive.handover);
-      // It must not spoil what has added up.
-      if (!finite) passive.handover.fill(0);
+      finite = writeHandover(rule, gradient, passive.handover);
     },
     exchange: (round) => passive.publish({ k: replica.k, finite, report: round.take(), writeState: rule.writeState }),
     async atPeace(act) {
@@ -81,15 +77,13 @@ function createPublishingExchange(
   { run, replica, rule, learningRate }: StepExchangeOptions,
   passive: PassiveRun,
 ): StepExchange {
-  /** Running statistics before the gradient's batch moved them. */
-  const before = replica.auxiliary.slice();
+  const publishing = createPublishingRule(replica, rule);
   let gradient: Float32Array = new Float32Array(0);
   let samples = 0;
 
-  async function takeNewest(): Promise<void> {
+  async function hold(): Promise<Published> {
     const k = await passive.hold();
-    rule.readReplica(run.input);
-    replica.k = k;
+    return { values: run.input, k };
   }
 
   return {
@@ -98,24 +92,13 @@ function createPublishingExchange(
       samples = progress;
     },
     async exchange(round) {
-      const { auxiliary } = replica;
-      const moved = auxiliary.map((value, i) => value - (before[i] as number));
-      await takeNewest();
-      if (isFiniteVector(moved)) moved.forEach((value, i) => (auxiliary[i] = (auxiliary[i] as number) + value));
-      if (isFiniteVector(gradient)) rule.beforeExchange(gradient, learningRate(samples), passive.handover);
-      else {
-        // Of a replica that an average has replaced by now: it is left out.
-        replica.k += 1;
-        replica.optimizer.reset();
-        rule.writeReplica(passive.handover);
-      }
-      before.set(auxiliary);
-      const finite = isFiniteVector(passive.handover);
+      const published = await hold();
+      const step = { published, learningRate: learningRate(samples), into: passive.handover };
+      const finite = publishing.apply(gradient, step);
       await passive.publish({ k: replica.k, finite, report: round.take() });
     },
     async atPeace(act) {
-      await takeNewest();
-      before.set(replica.auxiliary);
+      publishing.takeNewest(await hold());
       try {
         await act();
       } finally {

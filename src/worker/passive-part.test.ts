@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { MISSED_ROUNDS_MAX } from '../collective/kernel/send-buffer.js';
 import type { ReplicaState } from '../collective/task.js';
 import type { GroupMessage } from '../wire/messages.js';
-import { createPassivePart, MISSED_ROUNDS_MAX, type PassivePart } from './passive-part.js';
+import { createPassivePart, type PassivePart } from './passive-part.js';
 import type { FromCommThread, PassiveMessage, PassiveRole } from './thread-messages.js';
 
 const REPORT = { samples: 1, loss: 0, computeMs: 1, paddingMs: 0, overrun: false };

@@ -2,6 +2,7 @@
  * How the comm thread takes part in groups while the training thread computes (algorithms.md 6): with the replica published
  * last (AD-PSGD, odd workers), or with the gradients that have added up (eager-reduce).
  */
+import { createSendBuffer, MISSED_ROUNDS_MAX } from '../collective/kernel/send-buffer.js';
 import type { ReplicaState } from '../collective/task.js';
 import type { Progress } from '../core/group.js';
 import type { GroupMessage } from '../wire/messages.js';
@@ -34,11 +35,8 @@ export interface PassivePartOptions {
   sendReady(message: Extract<PassiveMessage, { type: 'publish' }>): void;
 }
 
-/** Rounds that the training thread may be behind: so many results are kept for it; the next collective waits. */
-export const MISSED_ROUNDS_MAX = 64;
-
 export function createPassivePart(role: PassiveRole, options: PassivePartOptions): PassivePart {
-  return role === 'everybody' ? createSendBuffer(options) : createPublishedReplica(options);
+  return role === 'everybody' ? createRoundPart(options) : createPublishedReplica(options);
 }
 
 /** A message that only says whose turn it is, handled. */
@@ -87,10 +85,10 @@ interface ResultSlot {
 }
 
 /** Gradients add up until a round takes them; the rounds' sums wait for the training thread. */
-function createSendBuffer(options: PassivePartOptions): PassivePart {
+function createRoundPart(options: PassivePartOptions): PassivePart {
   const { input, output, handover, post } = options;
   const turns = createTurns();
-  const buffer = new Float32Array(input.length);
+  const buffer = createSendBuffer(input.length);
   const slots: ResultSlot[] = [];
   const free: ResultSlot[] = [];
   let wake: (() => void) | null = null;
@@ -98,14 +96,10 @@ function createSendBuffer(options: PassivePartOptions): PassivePart {
   let k = 0;
   let progress: Progress | null = null;
 
-  function add(values: Float32Array): void {
-    for (let i = 0; i < buffer.length; i += 1) buffer[i] = (buffer[i] as number) + (values[i] as number);
-  }
-
   async function takeSlot(): Promise<void> {
     if (free.length > 0) return;
     if (slots.length < MISSED_ROUNDS_MAX) {
-      const memory = new SharedArrayBuffer(buffer.byteLength);
+      const memory = new SharedArrayBuffer(input.byteLength);
       const slot = { index: slots.length, sum: new Float32Array(memory) };
       slots.push(slot);
       free.push(slot);
@@ -123,8 +117,7 @@ function createSendBuffer(options: PassivePartOptions): PassivePart {
     async begin() {
       await turns.take();
       await takeSlot();
-      input.set(buffer);
-      buffer.fill(0);
+      buffer.takeInto(input);
     },
     committed(message) {
       const slot = free.pop() as ResultSlot;
@@ -134,7 +127,7 @@ function createSendBuffer(options: PassivePartOptions): PassivePart {
       turns.give();
     },
     aborted() {
-      add(input);
+      buffer.add(input);
       turns.give();
     },
     async beginFinal() {
@@ -148,7 +141,7 @@ function createSendBuffer(options: PassivePartOptions): PassivePart {
       onTurn(message, turns, () => ({ type: 'held', k, progress }), options);
       switch (message.type) {
         case 'publish':
-          add(handover);
+          buffer.add(handover);
           options.sendReady(message);
           return post({ type: 'published' });
         case 'applied':
