@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { median, medianOf } from './median.js';
+import { median, medianOf, type Spread, spreadOf } from './median.js';
 import { createSummary, type RunSummary } from './summary.js';
 
 function summary(changes: Partial<RunSummary>): RunSummary {
@@ -28,6 +28,17 @@ describe('median', () => {
 
   it('asserts that there is a value', () => {
     expect(() => median([])).toThrow('assertion failed');
+  });
+});
+
+describe('spreadOf', () => {
+  it.each<[string, (number | null)[], Spread | null]>([
+    ['several', [3, 1, 2], { least: 1, most: 3 }],
+    ['one of them unknown: beyond every number', [3, null, 2], { least: 2, most: null }],
+    ['none known', [null, null], null],
+    ['one alone', [3], null],
+  ])('of values, %s', (_, values, expected) => {
+    expect(spreadOf(values)).toEqual(expected);
   });
 });
 

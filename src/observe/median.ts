@@ -24,6 +24,20 @@ function medianOrNull(values: readonly (number | null)[]): number | null {
   return Number.isFinite(found) ? found : null;
 }
 
+/** The ends of what repeats gave. */
+export interface Spread {
+  readonly least: number;
+  /** Null: unknown, which counts as beyond every number. */
+  readonly most: number | null;
+}
+
+/** Null where nothing is known, or there is only one value. */
+export function spreadOf(values: readonly (number | null)[]): Spread | null {
+  const known = values.filter((value) => value !== null);
+  if (values.length < 2 || known.length === 0) return null;
+  return { least: Math.min(...known), most: known.length < values.length ? null : Math.max(...known) };
+}
+
 /** Median of the values that are known. */
 function medianOfKnown(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
@@ -43,6 +57,7 @@ export function medianOf(runs: readonly RunSummary[]): MedianSummary {
     wallSeconds: of((run) => run.wallSeconds),
     targetSeconds: medianOrNull(runs.map((run) => run.targetSeconds)),
     updates: of((run) => run.updates),
+    updatesToTarget: medianOrNull(runs.map((run) => run.updatesToTarget)),
     localSteps: of((run) => run.localSteps),
     samples: of((run) => run.samples),
     testAccuracy: medianOfKnown(runs.map((run) => run.testAccuracy)),

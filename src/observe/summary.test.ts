@@ -126,6 +126,7 @@ describe('createSummary', () => {
       // Half of the way from 0.85 at 100 ms to 0.95 at 200 ms
       targetSeconds: expect.closeTo(0.15, 9),
       updates: 2,
+      updatesToTarget: 2,
       localSteps: 4,
       samples: 256,
       testAccuracy: 0.95,
@@ -142,6 +143,12 @@ describe('createSummary', () => {
       bytesSent: 6000,
       faults: { suspect: 2 },
     });
+  });
+
+  it('counts the updates up to the target, whenever the evaluations were told', () => {
+    // 0.7 lies between 0.6 at 50 ms and 0.85 at 100 ms: the first group closed at 60 ms, the second at 110 ms
+    expect(summarise(wholeRun, { targetAccuracy: 0.7 }).result()).toMatchObject({ updates: 2, updatesToTarget: 1 });
+    expect(summarise(wholeRun, { targetAccuracy: 0.99 }).result().updatesToTarget).toBeNull();
   });
 
   it('gives the evaluations in the order of time', () => {

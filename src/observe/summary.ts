@@ -3,6 +3,7 @@
  * a run, its record read back and a simulation give the same numbers.
  */
 import type { FaultKind, RunEvent } from './run-events.js';
+import { createUpdateCounts } from './update-counts.js';
 import { createWorkerTimes, type WorkerTime } from './worker-time.js';
 
 /** What the events do not tell. */
@@ -26,6 +27,8 @@ export interface RunSummary extends SummaryFacts {
   readonly targetSeconds: number | null;
   /** Changes of the model: committed groups, and steps of a worker that was alone. */
   readonly updates: number;
+  /** Those made up to `targetSeconds`; null where that is. */
+  readonly updatesToTarget: number | null;
   readonly localSteps: number;
   readonly samples: number;
   /** Of the final model, or else of the last evaluation; null: there was none. */
@@ -60,6 +63,8 @@ export interface SummaryBuilder {
   add(event: RunEvent): void;
   /** As far as the events go; before `runEnded` up to the last one. */
   result(): RunSummary;
+  /** Updates made up to a moment of the run's clock. */
+  updatesAt(timeMs: number): number;
   /** In the order of time. */
   evaluations(): readonly EvaluationPoint[];
   workerTimes(): readonly WorkerTime[];
@@ -75,7 +80,7 @@ export function createSummary(facts: SummaryFacts): SummaryBuilder {
   let lastMs = 0;
   let samples = 0;
   let groups = 0;
-  let released = 0;
+  const updates = createUpdateCounts();
   let bytesSent = 0;
 
   function countFault(kind: FaultKind): void {
@@ -92,10 +97,12 @@ export function createSummary(facts: SummaryFacts): SummaryBuilder {
         samples += event.samples;
         return;
       case 'groupClosed':
-        if (event.kind === 'step' && event.committed.length > 0) groups += 1;
+        if (event.kind !== 'step' || event.committed.length === 0) return;
+        groups += 1;
+        updates.add(event.timeMs);
         return;
       case 'released':
-        released += 1;
+        updates.add(event.timeMs);
         return;
       case 'reduced':
         bytesSent += event.bytesSent;
@@ -126,11 +133,13 @@ export function createSummary(facts: SummaryFacts): SummaryBuilder {
     const last = points.at(-1);
     const workerTimes = times.result();
     const wallMs = ended?.timeMs ?? lastMs;
+    const targetSeconds = secondsToTarget(points, facts.targetAccuracy);
     return {
       ...facts,
       wallSeconds: wallMs / 1000,
-      targetSeconds: secondsToTarget(points, facts.targetAccuracy),
-      updates: groups + released,
+      targetSeconds,
+      updates: updates.count,
+      updatesToTarget: targetSeconds === null ? null : updates.at(1000 * targetSeconds),
       localSteps: ended?.localSteps ?? steps.reduce((sum, count) => sum + count, 0),
       samples: ended?.samples ?? samples,
       testAccuracy: last?.accuracy ?? null,
@@ -147,7 +156,7 @@ export function createSummary(facts: SummaryFacts): SummaryBuilder {
     };
   }
 
-  return { add, result, evaluations: sortedEvaluations, workerTimes: times.result };
+  return { add, result, updatesAt: updates.at, evaluations: sortedEvaluations, workerTimes: times.result };
 }
 
 /** When the curve first reaches `target`, in seconds; `points` in the order of time. Null where it does not. */

@@ -44,6 +44,7 @@ function sampleRun({
       wallSeconds: accuracies.length,
       targetSeconds: secondsToTarget(evaluations, targetAccuracy),
       updates: 10,
+      updatesToTarget: 5,
       localSteps: 15,
       samples: 150,
       testAccuracy: accuracies.at(-1) ?? null,

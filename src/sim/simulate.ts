@@ -47,6 +47,7 @@ export function simulate(options: SimulateOptions): SimulationResult {
   return {
     ...summary.result(),
     targetSeconds: curve.targetMs === null ? null : curve.targetMs / 1000,
+    updatesToTarget: curve.targetMs === null ? null : summary.updatesAt(curve.targetMs),
     // A run that diverged has none.
     testLoss: last !== undefined && Number.isFinite(last.loss) ? last.loss : null,
     testAccuracy: last?.accuracy ?? null,
