@@ -3,6 +3,7 @@
  */
 export { ERROR_CODES, type ErrorCode, PreduceError } from './base/errors.js';
 export type { GroupId, LeaseId, WorkerId } from './base/ids.js';
+export type { TlsIdentity } from './controller/control-server.js';
 export { controller, type ControllerOptions, type RunningController } from './controller/run-controller.js';
 export { type CoreConfig, defaultCoreConfig, type WeightRule } from './core/config.js';
 export type { Lease, Progress } from './core/group.js';

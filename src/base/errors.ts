@@ -25,6 +25,7 @@ export const ERROR_CODES = [
   'refused',
   'run-ended',
   'timeout',
+  'untrusted',
   'version-mismatch',
   'worker-failed',
 ] as const;

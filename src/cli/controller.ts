@@ -3,6 +3,7 @@
  */
 import type { Command } from 'commander';
 import { PreduceError } from '../base/errors.js';
+import { isLoopback } from '../base/loopback.js';
 import type { ServeOptions } from '../launch/serve.js';
 import type { RunEvent } from '../observe/run-events.js';
 import type { RunSummary } from '../observe/summary.js';
@@ -10,6 +11,7 @@ import { describeJoinedRun, describeRun } from './describe-run.js';
 import { catchInterrupts, EXIT_INTERRUPTED } from './interrupts.js';
 import { SOURCES_HELP } from './option-sources.js';
 import { path, port } from './parse.js';
+import { readTlsIdentity } from './pem-files.js';
 import { createProgress, createSilence } from './progress.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
 import { readToken } from './token.js';
@@ -18,6 +20,8 @@ interface ControllerFlags extends RunFlags {
   readonly bind: string;
   readonly port: number;
   readonly tokenFile?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
   readonly strategy?: string;
   readonly insecure?: boolean;
 }
@@ -29,7 +33,13 @@ export function addControllerCommand(program: Command): void {
     .option('--bind <address>', 'address to listen at', '127.0.0.1')
     .option('--port <port>', 'port to listen at, 0 for any free one', port('--port'), 29400)
     .option('--token-file <file>', 'file with the token that workers must show', path('--token-file'))
-    .option('--insecure', 'listen beyond this machine without a token')
+    .option(
+      '--tls-cert <file>',
+      'certificate to encrypt with, in PEM (see preduce certs); workers use wss://',
+      path('--tls-cert'),
+    )
+    .option('--tls-key <file>', 'its key, in PEM', path('--tls-key'))
+    .option('--insecure', 'listen beyond this machine without a token, or without --tls-cert')
     .option(
       '--strategy <name>',
       'partial-reduce (default), all-reduce, local-sgd, eager-reduce, ad-psgd, ps-bsp, ps-asp, ps-ssp, ps-backup or ps-hete',
@@ -45,15 +55,12 @@ your own (joinRun), which bring their data and keep the model; it ends by
 ${SOURCES_HELP}
 Examples:
   preduce controller --workload mnist-mlp --workers 2
-  preduce controller --workload mnist-mlp --bind 0.0.0.0 --token-file token.txt
+  preduce controller --workload mnist-mlp --bind 0.0.0.0 --token-file lab/token.txt \\
+    --tls-cert lab/controller.pem --tls-key lab/controller-key.pem
   preduce controller --config run.yaml --port 29500   options from a file
   preduce controller --workers 2 --steps 1000         for workers of your own`,
     )
     .action(runController);
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 /** Flags that speak of a workload: hand-written workers decide these things themselves. */
@@ -76,11 +83,17 @@ const WORKLOAD_FLAGS = [
   'threads',
 ] as const satisfies readonly (keyof RunFlags)[];
 
-function checkFlags(flags: ControllerFlags, token: string | null): void {
+function checkFlags(flags: ControllerFlags, token: string | null, encrypts: boolean): void {
   if (!isLoopback(flags.bind) && token === null && flags.insecure !== true) {
     throw new PreduceError(
       'bad-option',
       `--bind ${flags.bind}: expected a --token-file beyond this machine, got none: make one, or pass --insecure in a network that you trust`,
+    );
+  }
+  if (!isLoopback(flags.bind) && !encrypts && flags.insecure !== true) {
+    throw new PreduceError(
+      'bad-option',
+      `--bind ${flags.bind}: expected --tls-cert and --tls-key beyond this machine, as everybody on the way could read token and model, got none: make them with preduce certs, or pass --insecure in a network that you trust`,
     );
   }
   const idle = flags.workload === undefined ? WORKLOAD_FLAGS.find((name) => flags[name] !== undefined) : undefined;
@@ -106,7 +119,8 @@ function describeEvent(event: RunEvent): string | null {
 
 async function runController(flags: ControllerFlags): Promise<void> {
   const token = await readToken(flags.tokenFile);
-  checkFlags(flags, token);
+  const tls = await readTlsIdentity(flags);
+  checkFlags(flags, token, tls !== null);
   const progress =
     flags.quiet === true ? createSilence() : createProgress({ label: 'controller', stream: process.stderr });
   const { signal, restore } = catchInterrupts((line) => progress.say(line));
@@ -116,6 +130,7 @@ async function runController(flags: ControllerFlags): Promise<void> {
     ...(flags.out === undefined ? {} : { out: flags.out }),
     address: { host: flags.bind, port: flags.port },
     token,
+    tls,
     signal,
     onPhase: (phase) => progress.say(phase),
     onGoal: (goal) => progress.aim(goal),

@@ -10,6 +10,7 @@ import { packageVersion } from '../report/environment.js';
 import { addBenchCommand } from './bench.js';
 import { addCompareCommand } from './compare.js';
 import { checkCommand, commandOf, pathOf, withoutHelpCommand } from './command-path.js';
+import { addCertsCommand } from './certs.js';
 import { addControllerCommand } from './controller.js';
 import { EXIT_INTERRUPTED } from './interrupts.js';
 import { applySources, unknownVariables } from './option-sources.js';
@@ -60,6 +61,7 @@ Examples:
   addControllerCommand(program);
   addWorkerCommand(program);
   addServerCommand(program);
+  addCertsCommand(program);
   addWorkloadsCommand(program);
   addBenchCommand(program);
   settleCommands(program);

@@ -22,15 +22,17 @@ export function addServerCommand(program: Command): void {
 ${SOURCES_HELP}
 Examples:
   preduce server --controller ws://127.0.0.1:29400
-  preduce server --controller ws://10.0.0.1:29400 --token-file token.txt`,
+  preduce server --controller wss://10.0.0.1:29400 --token-file token.txt --tls-ca ca.pem`,
     )
     .action(runServer);
 }
 
 async function runServer(flags: ControllerFlags): Promise<void> {
   followParent();
+  const { tlsCa, ...target } = await controllerOf(flags);
   await runParameterServer({
-    ...(await controllerOf(flags)),
+    ...target,
+    trust: tlsCa === null ? null : { kind: 'authority', pem: tlsCa },
     async parameterCountOf({ workload, seed }) {
       const model = await findWorkload(workload).createModel({ seed, threads: 1 });
       const { length } = model.parameters;

@@ -143,6 +143,7 @@ export async function createCommunicator(
     address: listener.address,
     setIdentity(value) {
       identity = value;
+      transport.setKey?.(value.runKey);
     },
     reduce,
     discard: (group) => links.discard(group),

@@ -38,7 +38,7 @@ function createRun(given: number): { connect(): FarEnd } {
   const story = createRunStory(undefined);
   const driver = createCoreDriver(core, (effect) => carryOut(run, effect));
   const run: RunParts = {
-    settings: { runId: 'r', runKey: 'k', token: null, config: {}, livenessMs: 5000 },
+    settings: { runId: 'r', runKey: 'k', token: null, encrypts: false, config: {}, livenessMs: 5000 },
     core,
     sessions,
     story,

@@ -87,7 +87,7 @@ function onMessage(run: RunParts, session: Session, message: WorkerMessage): voi
 }
 
 function onHello(run: RunParts, session: Session, message: Extract<WorkerMessage, { type: 'hello' }>): void {
-  const { runId, token, config, livenessMs } = run.settings;
+  const { runId, token, config, encrypts, livenessMs } = run.settings;
   const refusal = checkHello(message, token);
   if (refusal !== null) return refuse(run, session, refusal);
   const isEvaluator = message.role === 'evaluator';
@@ -98,7 +98,14 @@ function onHello(run: RunParts, session: Session, message: Extract<WorkerMessage
   const noPlace = isServer ? run.servers.checkPlace() : null;
   if (noPlace !== null) return refuse(run, session, noPlace);
   const heartbeatMs = livenessMs / HEARTBEATS_PER_LIVENESS;
-  session.peer.send({ type: 'welcome', version: PROTOCOL_VERSION, runId, config: { ...config }, heartbeatMs });
+  session.peer.send({
+    type: 'welcome',
+    version: PROTOCOL_VERSION,
+    runId,
+    config: { ...config },
+    heartbeatMs,
+    encrypts,
+  });
   session.state = isEvaluator ? 'evaluator' : isServer ? 'server' : 'greeted';
   if (isServer) session.server = run.servers.connect(session.peer);
   if (isEvaluator) run.evaluations.connect(session.peer);

@@ -2,7 +2,8 @@
  * The controller's one port: WebSocket control connections, and `/healthz` over HTTP. Knows frames and limits of the
  * protocol, nothing of its meaning.
  */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { messageOf, PreduceError } from '../base/errors.js';
@@ -26,7 +27,16 @@ export interface ControlPeerHandlers {
   onClose(error: PreduceError | null): void;
 }
 
+/** What the server proves who it is with, both in PEM. */
+export interface TlsIdentity {
+  /** The certificate, and behind it those that lead to its authority. */
+  readonly certificate: string;
+  readonly key: string;
+}
+
 export interface ControlServerOptions {
+  /** Connections are encrypted, and nothing else is served; null (default): not encrypted. */
+  readonly tls?: TlsIdentity | null;
   /** Port 0 takes a free one. */
   readonly address: Address;
   readonly accept: (peer: ControlPeer) => ControlPeerHandlers;
@@ -114,7 +124,23 @@ function attach(socket: WebSocket, request: IncomingMessage, accept: ControlServ
   socket.on('close', () => handlers.onClose(failure));
 }
 
-/** Starts listening. Throws `port-unavailable`. */
+/** Throws `bad-option` for a certificate or a key that cannot be used. */
+function createHttpServer(timing: ServerOptions, tls: TlsIdentity | null, answer: RequestListener): Server {
+  if (tls === null) return createServer(timing, answer);
+  const { certificate, key } = tls;
+  const handshakeTimeout = timing.requestTimeout ?? 0;
+  try {
+    return createSecureServer({ ...timing, cert: certificate, key, minVersion: 'TLSv1.2', handshakeTimeout }, answer);
+  } catch (error) {
+    throw new PreduceError(
+      'bad-option',
+      `--tls-cert, --tls-key: expected a certificate and its key in PEM, got "${messageOf(error)}"`,
+      { cause: error },
+    );
+  }
+}
+
+/** Starts listening. Throws `port-unavailable`, `bad-option`. */
 export async function startControlServer(options: ControlServerOptions): Promise<ControlServer> {
   // Node takes whole numbers.
   const requestTimeout = Math.min(Math.ceil(options.requestTimeoutMs), LIMITS.heartbeatMsMax);
@@ -123,7 +149,7 @@ export async function startControlServer(options: ControlServerOptions): Promise
     headersTimeout: requestTimeout,
     connectionsCheckingInterval: Math.ceil(requestTimeout / 2),
   };
-  const http = createServer(timing, (request, response) => {
+  const http = createHttpServer(timing, options.tls ?? null, (request, response) => {
     const found = request.url === '/healthz';
     response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(found ? options.health() : { error: 'not found' }));

@@ -69,6 +69,7 @@ describe('hello', () => {
     expect(await client.next('welcome')).toEqual({
       type: 'welcome',
       version: PROTOCOL_VERSION,
+      encrypts: false,
       runId: 'r1',
       config: { a: [1] },
       heartbeatMs: 200,

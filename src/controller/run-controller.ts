@@ -11,7 +11,7 @@ import { LIMITS } from '../wire/limits.js';
 import type { Address } from '../wire/messages.js';
 import { createCheckpoints, type SaveCheckpoint } from './checkpoints.js';
 import { acceptConnection, checkSilence, HEARTBEATS_PER_LIVENESS } from './connections.js';
-import { startControlServer } from './control-server.js';
+import { startControlServer, type TlsIdentity } from './control-server.js';
 import { createCoreDriver } from './core-driver.js';
 import { carryOut } from './effects.js';
 import { createEvaluations, type Evaluations } from './evaluations.js';
@@ -27,6 +27,8 @@ export interface ControllerOptions {
   readonly address?: Address;
   /** What a connection must show; null (default): nothing. */
   readonly token?: string | null;
+  /** Encrypts the control connections, and has peers encrypt theirs; null (default): nothing is encrypted. */
+  readonly tls?: TlsIdentity | null;
   readonly runId?: string;
   /** Sent to every worker: what the run is made of. */
   readonly config?: Readonly<Record<string, unknown>>;
@@ -45,7 +47,7 @@ export interface ControllerOptions {
 
 export interface RunningController {
   readonly address: Address;
-  /** ws:// address for workers. */
+  /** ws:// or wss:// address for workers. */
   readonly url: string;
   /** Resolves when the run is over: final average held, evaluated where there is an evaluator, workers let go. */
   readonly ended: Promise<void>;
@@ -65,6 +67,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
     runId: options.runId ?? `run-${randomBytes(4).toString('hex')}`,
     runKey: randomBytes(16).toString('hex'),
     token: options.token ?? null,
+    encrypts: options.tls != null,
     config: { ...options.config },
     livenessMs: config.livenessMs,
   };
@@ -116,6 +119,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
   };
   const server = await startControlServer({
     address: options.address ?? { host: '127.0.0.1', port: 0 },
+    tls: options.tls ?? null,
     accept: (peer) => acceptConnection(run, peer),
     requestTimeoutMs: config.livenessMs,
     health: () => ({
@@ -129,7 +133,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
 
   return {
     address: server.address,
-    url: urlOf(server.address),
+    url: urlOf(server.address, settings.encrypts),
     ended: ended.fired,
     view: () => core.view(performance.now()),
     stop,
@@ -142,8 +146,8 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
   };
 }
 
-function urlOf({ host, port }: Address): string {
-  return `ws://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: Address, encrypts: boolean): string {
+  return `${encrypts ? 'wss' : 'ws'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function createSignal(): { readonly fired: Promise<void>; fire(): void } {

@@ -16,6 +16,8 @@ export interface RunSettings {
   readonly runKey: string;
   /** What a connection must show; null: nothing. */
   readonly token: string | null;
+  /** Data connections are encrypted. */
+  readonly encrypts: boolean;
   /** Sent to every worker: what the run is made of. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly livenessMs: number;

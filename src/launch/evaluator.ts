@@ -7,9 +7,11 @@ import type { TrainingConfig } from '../training/config.js';
 import { type ChildExit, describeExit, startChild } from './child-process.js';
 
 export interface EvaluatorOptions {
-  /** ws:// address of the controller. */
+  /** ws:// or wss:// address of the controller. */
   readonly controller: string;
   readonly token: string | null;
+  /** The controller's own certificate, in PEM; null: its address is ws://. */
+  readonly certificate: string | null;
   readonly training: TrainingConfig;
   readonly modelFile: string;
   /** Whether one that dies is started again now; a first one that cannot start is a failure of the run. */
@@ -25,7 +27,7 @@ export interface EvaluatorProcess {
 }
 
 /** What the process is told; the token comes in `TOKEN_VARIABLE`, because other users can read command lines. */
-export type EvaluatorTask = Pick<EvaluatorOptions, 'controller' | 'training' | 'modelFile'>;
+export type EvaluatorTask = Pick<EvaluatorOptions, 'controller' | 'certificate' | 'training' | 'modelFile'>;
 
 export const TOKEN_VARIABLE = 'PREDUCE_TOKEN';
 
@@ -36,8 +38,8 @@ const SCRIPT = fileURLToPath(new URL('./evaluator-process.js', import.meta.url))
 
 /** Starts it. */
 export function startEvaluator(options: EvaluatorOptions): EvaluatorProcess {
-  const { controller, token, training, modelFile, onLine } = options;
-  const task: EvaluatorTask = { controller, training, modelFile };
+  const { controller, token, certificate, training, modelFile, onLine } = options;
+  const task: EvaluatorTask = { controller, certificate, training, modelFile };
   const start = (): ReturnType<typeof startChild> =>
     startChild({
       name: 'evaluator',

@@ -2,6 +2,7 @@
  * A run for workers that others start, on this or other machines: the controller in this process, and beside it, where
  * the run has a workload, the evaluator that measures its accuracy and saves its model.
  */
+import type { TlsIdentity } from '../controller/control-server.js';
 import { controller, type ControllerOptions, type RunningController } from '../controller/run-controller.js';
 import type { CoreConfig } from '../core/config.js';
 import type { RunEvent } from '../observe/run-events.js';
@@ -26,6 +27,8 @@ export interface ServeOptions extends RunOptions, TrainHooks {
   readonly address: Address;
   /** What workers must show; null: nothing. */
   readonly token: string | null;
+  /** Certificate and key to serve with; null (default): nothing is encrypted. */
+  readonly tls?: TlsIdentity | null;
   /** Run directory. Default: runs/TIME-NAME for a workload, none for hand-written workers. */
   readonly out?: string | null;
   /** Called once workers can come. */
@@ -55,6 +58,7 @@ export async function serveTraining(options: ServeOptions): Promise<RunResult> {
         const evaluator = startEvaluator({
           controller: localUrlOf(running),
           token: options.token,
+          certificate: options.tls?.certificate ?? null,
           training,
           modelFile: output.modelFile,
           mayRestart: state.isStarted,
@@ -144,6 +148,7 @@ async function serve(
     ...settings,
     address: options.address,
     token: options.token,
+    tls: options.tls ?? null,
     onEvent(event) {
       if (event.type === 'started') started = true;
       record(event);
@@ -170,6 +175,6 @@ async function serve(
 
 /** The controller's address as seen from this machine: a wildcard cannot be dialled everywhere. */
 function localUrlOf({ address, url }: RunningController): string {
-  if (address.host === '0.0.0.0') return `ws://127.0.0.1:${address.port}`;
-  return address.host === '::' ? `ws://[::1]:${address.port}` : url;
+  const here = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[address.host];
+  return here === undefined ? url : `${new URL(url).protocol}//${here}:${address.port}`;
 }

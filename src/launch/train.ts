@@ -172,6 +172,7 @@ async function runProcesses(plan: TrainingPlan, output: RunOutput, hooks: TrainH
   const evaluator = startEvaluator({
     controller: url,
     token: null,
+    certificate: null,
     training: run.training,
     modelFile: output.modelFile,
     mayRestart: () => started,

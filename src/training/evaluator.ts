@@ -11,10 +11,9 @@ import type { Model } from '../engine/model.js';
 import { createTcpTransport } from '../transport/tcp.js';
 import type { ControllerMessage, Peer } from '../wire/messages.js';
 import { connectControl, type ControlConnection } from '../worker/control-connection.js';
+import type { Target } from '../worker/trust.js';
 
-export interface EvaluatorOptions {
-  readonly controller: string;
-  readonly token: string | null;
+export interface EvaluatorOptions extends Target {
   readonly model: Model;
   readonly test: Dataset;
   /** Called while `model` holds the final model, before its evaluation is reported. */
@@ -34,10 +33,8 @@ function refusalOf({ code, message }: Extract<ControllerMessage, { type: 'refuse
 
 /** Serves until the controller closes the connection. Throws `controller-unreachable`, `refused`, `version-mismatch`, `connection-lost`. */
 export async function runEvaluator(options: EvaluatorOptions): Promise<void> {
-  const communicator = await createCommunicator(
-    { listen: { host: '127.0.0.1', port: 0 }, serve: () => null },
-    { transport: createTcpTransport() },
-  );
+  /** Made when the controller has told whether data connections are encrypted. */
+  let communicator: Promise<Communicator> | null = null;
   let heartbeat: NodeJS.Timeout | null = null;
   try {
     await new Promise<void>((resolve, reject) => {
@@ -47,8 +44,11 @@ export async function runEvaluator(options: EvaluatorOptions): Promise<void> {
         {
           onMessage(message) {
             if (message.type === 'welcome') {
+              communicator = openDataPort(message.encrypts === true);
+              communicator.catch(reject);
               heartbeat = setInterval(() => control?.send({ type: 'heartbeat' }), message.heartbeatMs);
             } else if (message.type === 'evaluate') {
+              if (communicator === null) throw new PreduceError('bad-message', 'expected "welcome" before "evaluate"');
               void evaluateAndReport(message, communicator, options, (answer) => control?.send(answer));
             } else if (message.type === 'close') {
               control?.close();
@@ -66,21 +66,29 @@ export async function runEvaluator(options: EvaluatorOptions): Promise<void> {
     });
   } finally {
     if (heartbeat !== null) clearInterval(heartbeat);
-    await communicator.close();
+    await (await (communicator as Promise<Communicator> | null)?.catch(() => null))?.close();
   }
+}
+
+function openDataPort(encrypts: boolean): Promise<Communicator> {
+  return createCommunicator(
+    { listen: { host: '127.0.0.1', port: 0 }, serve: () => null },
+    { transport: createTcpTransport({ encrypts }) },
+  );
 }
 
 type Answer = Parameters<ControlConnection['send']>[0];
 
 async function evaluateAndReport(
   message: Evaluate,
-  communicator: Communicator,
+  opened: Promise<Communicator>,
   options: EvaluatorOptions,
   answer: (message: Answer) => void,
 ): Promise<void> {
   const { mark, final } = message;
   const cpuBefore = process.cpuUsage();
   try {
+    const communicator = await opened;
     communicator.setIdentity({ role: 'evaluator', runKey: message.runKey });
     const replicas = await meanReplica(message, communicator, options.model);
     const { accuracy, loss } = await evaluateModel(options.model, options.test);

@@ -13,13 +13,12 @@ import type { Communicator } from '../collective/task.js';
 import { createTcpTransport } from '../transport/tcp.js';
 import type { ControllerMessage, GroupMessage } from '../wire/messages.js';
 import { connectControl, type ControlConnection } from '../worker/control-connection.js';
+import type { Target } from '../worker/trust.js';
 import { parseTrainingConfig, type TrainingConfig } from './config.js';
 import { createSchedule, type Schedule } from './schedule.js';
 import { createServerShard, type ServerShard } from './server-shard.js';
 
-export interface ParameterServerOptions {
-  readonly controller: string;
-  readonly token: string | null;
+export interface ParameterServerOptions extends Target {
   /** How many of the exchanged values are parameters; the others are running statistics. */
   readonly parameterCountOf: (config: TrainingConfig) => Promise<number>;
 }
@@ -52,7 +51,7 @@ export async function runParameterServer(options: ParameterServerOptions): Promi
         heartbeat = setInterval(() => open.send({ type: 'heartbeat' }), message.heartbeatMs);
         communicator = await createCommunicator(
           { listen: { host: open.localHost, port: 0 }, serve: () => null },
-          { transport: createTcpTransport() },
+          { transport: createTcpTransport({ encrypts: message.encrypts === true }) },
         );
         open.send({ type: 'serverJoin', address: communicator.address });
       }

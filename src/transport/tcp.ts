@@ -7,9 +7,11 @@ import { connect, createServer, type ListenOptions, type Server, type Socket } f
 import { PreduceError } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
 import { encodeFrameHeader, type Frame, FRAME_HEADER_BYTES, NO_PAYLOAD } from '../wire/frame.js';
+import { LIMITS } from '../wire/limits.js';
 import type { Address } from '../wire/messages.js';
 import { lost } from './lost.js';
 import { createReceiver, type Receiver } from './frame-receiver.js';
+import { connectTls, createTlsServer, type RunKey } from './tls.js';
 import type { Connection, ConnectionHandlers, Listener, Transport } from './transport.js';
 
 export interface TcpTransportOptions {
@@ -17,6 +19,8 @@ export interface TcpTransportOptions {
   readonly localSockets?: boolean;
   /** Whether dialled connections read straight into the receiver's memory. Default true; false to measure what it is worth. */
   readonly inPlace?: boolean;
+  /** Whether connections are encrypted, local ones too (tls.ts). Default false. */
+  readonly encrypts?: boolean;
 }
 
 const BYE: Frame = {
@@ -117,11 +121,16 @@ function attach(
 export function createTcpTransport(options: TcpTransportOptions = {}): Transport {
   const hasSockets = options.localSockets ?? process.platform === 'linux';
   const receivesInPlace = options.inPlace ?? true;
+  let runKey: string | null = null;
+  const key = options.encrypts === true ? () => runKey : null;
   return {
-    listen: (address, accept) => listen(address, hasSockets ? randomSocketName() : null, accept),
+    setKey(value) {
+      runKey = value;
+    },
+    listen: (address, accept) => listen(address, { socketName: hasSockets ? randomSocketName() : null, key, accept }),
     async dial(address, open, { signal }) {
       const remote = `${address.host}:${address.port}`;
-      const common = { remote, receivesInPlace, open, signal };
+      const common = { remote, receivesInPlace, key, open, signal };
       if (hasSockets && address.socket !== undefined) {
         // Refused at once where the other end is on another machine, or in a network namespace of its own.
         const near = await connectTo({ path: pathOf(address.socket) }, common).catch(() => null);
@@ -153,12 +162,18 @@ async function bind(server: Server, where: ListenOptions): Promise<void> {
   });
 }
 
-async function listen(
-  { host, port }: Address,
-  socketName: string | null,
-  accept: (connection: Connection) => ConnectionHandlers,
-): Promise<Listener> {
+interface Listening {
+  /** Null: no local socket. */
+  readonly socketName: string | null;
+  /** Null: not encrypted. */
+  readonly key: RunKey | null;
+  readonly accept: (connection: Connection) => ConnectionHandlers;
+}
+
+async function listen({ host, port }: Address, { socketName, key, accept }: Listening): Promise<Listener> {
   const connections = new Set<Connection>();
+  /** All that are open, those that are in a handshake included. */
+  const sockets = new Set<Socket>();
   function onSocket(socket: Socket): void {
     const receiver = createReceiver();
     const remote =
@@ -168,13 +183,22 @@ async function listen(
     connections.add(connection);
     socket.once('close', () => connections.delete(connection));
   }
-  const server = createServer(onSocket);
+  function create(): Server {
+    const server = key === null ? createServer(onSocket) : createTlsServer(key, onSocket);
+    server.maxConnections = LIMITS.dataConnectionsMax;
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
+    return server;
+  }
+  const server = create();
   await bind(server, { host, port });
   const servers = [server];
   const bound = server.address();
   const address = { host, port: typeof bound === 'object' && bound !== null ? bound.port : port };
   if (socketName !== null) {
-    const local = createServer(onSocket);
+    const local = create();
     await bind(local, { path: pathOf(socketName) });
     servers.push(local);
   }
@@ -184,6 +208,7 @@ async function listen(
       for (const connection of connections) {
         connection.destroy(lost(connection.remote, new Error('the listener was closed')));
       }
+      for (const socket of sockets) socket.destroy();
       await Promise.all(servers.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))));
     },
   };
@@ -192,27 +217,29 @@ async function listen(
 interface Dial {
   readonly remote: string;
   readonly receivesInPlace: boolean;
+  readonly key: RunKey | null;
   readonly open: (connection: Connection) => ConnectionHandlers;
   readonly signal: AbortSignal;
 }
 
 async function connectTo(
   where: { readonly host: string; readonly port: number } | { readonly path: string },
-  { remote, receivesInPlace, open, signal }: Dial,
+  { remote, receivesInPlace, key, open, signal }: Dial,
 ): Promise<Connection> {
   if (signal.aborted) throw new PreduceError('aborted', `gave up reaching ${remote}`, { cause: signal.reason });
   const receiver = createReceiver();
   // The socket reads straight to where the bytes belong; only a dialling socket can.
   const onread = { buffer: receiver.space, callback: (count: number) => receiver.filled(count) };
   // `signal` as an option of connect would end the socket after the dial, too.
-  const socket = connect(receivesInPlace ? { ...where, onread } : where);
+  const target = receivesInPlace ? { ...where, onread } : where;
+  const socket = key === null ? connect(target) : connectTls(target, key);
   const abort = (): void => void socket.destroy(new Error('the dial was given up'));
   signal.addEventListener('abort', abort);
   try {
     return await new Promise<Connection>((resolve, reject) => {
       socket.once('error', reject);
       // Attached at once, so that no event of the socket is missed.
-      socket.once('connect', () => {
+      socket.once(key === null ? 'connect' : 'secureConnect', () => {
         socket.off('error', reject);
         const connection = attach(socket, remote, receiver, open);
         if (!receivesInPlace) socket.on('data', (chunk: Buffer) => receiver.push(chunk));

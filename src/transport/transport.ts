@@ -50,6 +50,8 @@ export interface Listener {
 }
 
 export interface Transport {
+  /** Where the transport encrypts: the key that both ends of a connection must know. Before it is set none can be made. */
+  setKey?(runKey: string): void;
   /**
    * Accepts connections at `address` (port 0: any free one); `accept` gives the handlers of each.
    * Throws `port-unavailable`.

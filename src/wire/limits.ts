@@ -22,6 +22,8 @@ export const LIMITS = {
   segmentBytes: 1024 * 1024,
   /** Unclaimed payload bytes (for groups that this member has not heard of yet) per connection before it stops reading. */
   unclaimedBytesMax: 8 * 1024 * 1024,
+  /** Connections to a data port, whatever their state: two for each other worker, and transfers. */
+  dataConnectionsMax: 16_384,
   /** Connections to a data port that have not proven the run key; one more costs the oldest of them its place. */
   unprovenDataConnectionsMax: 1024,
   /** Time for a data connection to prove the run key, at either end, in ms. */

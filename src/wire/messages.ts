@@ -141,8 +141,15 @@ const workerMessages = [
 ] as const;
 
 const controllerMessages = [
-  /** Answer to `hello`. */
-  z.object({ type: z.literal('welcome'), version, runId: text, config: runConfig, heartbeatMs }),
+  /** Answer to `hello`. `encrypts`: data connections are encrypted (protocol.md 4.5). */
+  z.object({
+    type: z.literal('welcome'),
+    version,
+    runId: text,
+    config: runConfig,
+    heartbeatMs,
+    encrypts: z.boolean().optional(),
+  }),
   /** Answer to `hello` or `join`: not taken. The connection closes. */
   z.object({ type: z.literal('refused'), code: text, message: text }),
   /** Answer to `join`. `runKey` opens the data ports of the run's workers. */

@@ -72,6 +72,8 @@ export async function startCommSession(
   /** Null: this worker waits for its groups. */
   let passive: PassivePart | null = null;
   let readySinceMs = 0;
+  /** Data connections are encrypted: `welcome` tells, before anybody joins. */
+  let encrypts = false;
   let ended = false;
   const ending = new AbortController();
 
@@ -103,7 +105,7 @@ export async function startCommSession(
     vectors = { ...memory, stateSlots: message.vectors.stateSlots, handover: message.vectors.handover };
     communicator = await createCommunicator(
       { listen: { host: control.localHost, port: 0 }, serve: () => snapshot, kernel: await memory.loadKernel() },
-      { transport: createTcpTransport() },
+      { transport: createTcpTransport({ encrypts }) },
     );
     control.send({
       type: 'join',
@@ -235,6 +237,7 @@ export async function startCommSession(
     switch (message.type) {
       case 'welcome':
         heartbeat = setInterval(() => control.send({ type: 'heartbeat' }), message.heartbeatMs);
+        encrypts = message.encrypts === true;
         post({ type: 'welcome', runId: message.runId, config: message.config });
         return;
       case 'refused': {

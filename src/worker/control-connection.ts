@@ -8,11 +8,9 @@ import { messageOf, PreduceError } from '../base/errors.js';
 import { decodeControllerMessage, encodeControl } from '../wire/control.js';
 import { LIMITS, PROTOCOL_VERSION } from '../wire/limits.js';
 import type { ControllerMessage, WorkerMessage } from '../wire/messages.js';
+import { checkCleartext, type Target, tlsOptionsOf, untrusted } from './trust.js';
 
-export interface ControlConnectionOptions {
-  /** ws:// or wss:// address. */
-  readonly controller: string;
-  readonly token: string | null;
+export interface ControlConnectionOptions extends Target {
   readonly role: 'worker' | 'evaluator' | 'server';
   /** How long to keep trying while nobody listens, in ms. */
   readonly connectTimeoutMs: number;
@@ -35,9 +33,10 @@ export interface ControlConnection {
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 1000;
 
-function openSocket(url: string): Promise<{ socket: WebSocket; localHost: string }> {
+function openSocket({ controller, trust }: Target): Promise<{ socket: WebSocket; localHost: string }> {
   return new Promise((resolve, reject) => {
-    const socket = new WebSocket(url, {
+    const socket = new WebSocket(controller, {
+      ...tlsOptionsOf(trust),
       maxPayload: LIMITS.controlMessageBytesMax,
       perMessageDeflate: false,
       handshakeTimeout: 10_000,
@@ -59,20 +58,28 @@ function isRefusedConnection(error: unknown): boolean {
   return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EHOSTUNREACH' || code === 'ETIMEDOUT';
 }
 
+/** A server that expects TLS hangs up on what it takes for noise. */
+function hintOf(controller: string, error: unknown): string {
+  const { code } = error as { code?: string };
+  return code === 'ECONNRESET' && controller.startsWith('ws:') ? '; if it has --tls-cert, use wss:// and --tls-ca' : '';
+}
+
 /** Tries until the controller answers; anything but "nobody there yet" ends it at once. */
 async function openWithRetries(options: ControlConnectionOptions): Promise<{ socket: WebSocket; localHost: string }> {
   const startedMs = performance.now();
   let delayMs = RETRY_FIRST_MS;
   for (;;) {
     try {
-      return await openSocket(options.controller);
+      return await openSocket(options);
     } catch (error) {
+      const failure = untrusted(options.controller, error);
+      if (failure !== null) throw failure;
       const elapsedMs = performance.now() - startedMs;
       if (!isRefusedConnection(error) || elapsedMs + delayMs > options.connectTimeoutMs) {
         throw new PreduceError(
           'controller-unreachable',
           `expected a Preduce controller at ${options.controller}, got "${messageOf(error)}" for ${Math.round(elapsedMs)} ms: ` +
-            'check the address and that `preduce controller` runs there',
+            `check the address and that \`preduce controller\` runs there${hintOf(options.controller, error)}`,
           { retryable: true, cause: error },
         );
       }
@@ -83,11 +90,12 @@ async function openWithRetries(options: ControlConnectionOptions): Promise<{ soc
   }
 }
 
-/** Connects and sends `hello`; the answer arrives at `handlers`. Throws `controller-unreachable`. */
+/** Connects and sends `hello`; the answer arrives at `handlers`. Throws `controller-unreachable`, `untrusted`, `bad-option`. */
 export async function connectControl(
   options: ControlConnectionOptions,
   handlers: ControlHandlers,
 ): Promise<ControlConnection> {
+  checkCleartext(options);
   const { socket, localHost } = await openWithRetries(options);
   let closeError: PreduceError | null = null;
   let closing = false;

@@ -108,7 +108,7 @@ function checkSamples(samples: number): void {
 
 /**
  * Joins the run at `controller` and resolves when training may begin, all workers holding the same model.
- * Throws `controller-unreachable`, `refused`, `version-mismatch`, `bad-layout`, `bad-option`.
+ * Throws `controller-unreachable`, `untrusted`, `refused`, `version-mismatch`, `bad-layout`, `bad-option`.
  */
 export async function joinRun(options: JoinRunOptions): Promise<Run> {
   const { controller, auxiliary } = checkOptions(options);

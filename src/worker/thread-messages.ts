@@ -12,11 +12,9 @@ import type { GroupId } from '../base/ids.js';
 import type { SharedMemory } from '../collective/kernel/vector-memory.js';
 import type { Lease, Progress } from '../core/group.js';
 import type { Layout, WorkerMessage } from '../wire/messages.js';
+import type { Target } from './trust.js';
 
-export interface CommThreadOptions {
-  /** ws:// or wss:// address of the controller. */
-  readonly controller: string;
-  readonly token: string | null;
+export interface CommThreadOptions extends Target {
   /** How long to keep trying to reach the controller at the start, in ms. */
   readonly connectTimeoutMs: number;
 }

@@ -16,6 +16,13 @@ export interface ConnectOptions {
   /** ws:// or wss:// address of the controller. */
   readonly controller: string;
   readonly token?: string | null;
+  /**
+   * Of a controller at a wss:// address: the certificate of the authority that signed its own, in PEM. Default: those that the
+   * system trusts.
+   */
+  readonly tlsCa?: string | null;
+  /** Lets the token travel where others can read it: to a ws:// address beyond this machine. Default false. */
+  readonly insecure?: boolean;
   /** How long to keep trying while no controller answers, in ms. Default 10,000. */
   readonly connectTimeoutMs?: number;
 }
@@ -146,11 +153,13 @@ function sharedVector(length: number): Float32Array {
   return new Float32Array(new SharedArrayBuffer(4 * length));
 }
 
-/** Reaches the controller. Throws `controller-unreachable`, `version-mismatch`, `refused`. */
+/** Reaches the controller. Throws `controller-unreachable`, `untrusted`, `version-mismatch`, `refused`. */
 export async function connectWorker(options: ConnectOptions): Promise<ConnectedWorker> {
   const client = startCommClient({
     controller: options.controller,
     token: options.token ?? null,
+    trust: options.tlsCa == null ? null : { kind: 'authority', pem: options.tlsCa },
+    insecure: options.insecure ?? false,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
   });
   const welcome = await client.next('welcome');

@@ -32,9 +32,10 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   training: BELOW_TRAINING,
   sim: [...BELOW_TRAINING.filter((room) => room !== 'transport'), 'training'],
   report: ['base', 'observe'],
+  security: ['base'],
   dashboard: ['base', 'core', 'wire', 'observe'],
   launch: [...BELOW_TRAINING, 'training', 'report'],
-  cli: [...BELOW_TRAINING, 'training', 'sim', 'report', 'dashboard', 'launch'],
+  cli: [...BELOW_TRAINING, 'training', 'sim', 'report', 'security', 'dashboard', 'launch'],
 };
 
 /** Files that gather what is public: they may import every room, and no room them. */
