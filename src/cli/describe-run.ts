@@ -4,6 +4,7 @@
 import { formatBytes, formatDuration } from '../base/units.js';
 import type { RunResult } from '../launch/run-output.js';
 import type { RunSummary } from '../observe/summary.js';
+import { uniformRho } from '../observe/uniform-rho.js';
 
 /** Of a run with a workload: accuracy, work, waiting, and where model and report lie. */
 export function describeRun(result: RunResult): string {
@@ -13,6 +14,7 @@ export function describeRun(result: RunResult): string {
     `${label}: test accuracy ${accuracy} after ${formatDuration(1000 * summary.wallSeconds)}` +
       (interrupted ? ' (interrupted, drained and saved)' : ''),
     ...workLines(summary),
+    ...rhoLines(summary),
     ...(summary.targetSeconds === null
       ? []
       : [`  target ${summary.targetAccuracy} reached after ${summary.targetSeconds.toFixed(1)} s`]),
@@ -29,9 +31,17 @@ export function describeJoinedRun(summary: RunSummary, interrupted: boolean): st
     `${summary.strategy}: ended after ${formatDuration(1000 * summary.wallSeconds)}` +
       (interrupted ? ' (interrupted, drained)' : ''),
     ...workLines(summary),
+    ...rhoLines(summary),
     ...(summary.out === null ? [] : [`  record  ${summary.out}`]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Of partial reduce: how much disagreement a group leaves, and what theory says of groups drawn uniformly. */
+function rhoLines(summary: RunSummary): readonly string[] {
+  const uniform = uniformRho(summary);
+  if (summary.rho === null || uniform === null) return [];
+  return [`  rho ${summary.rho.toFixed(3)} measured; of uniform groups, (N - P)/(N - 1): ${uniform.toFixed(3)}`];
 }
 
 function workLines(summary: RunSummary): readonly string[] {

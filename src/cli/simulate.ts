@@ -188,7 +188,7 @@ async function runSimulate(flags: SimulateFlags): Promise<void> {
     process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : describeSimulation(result));
     return;
   }
-  const { parseContender } = await import('../launch/compare.js');
+  const { parseContender } = await import('../launch/contenders.js');
   const contenders = flags.strategies.split(',').map((text) => parseContender(text.trim()));
   const entries = contenders.map(({ label, options: own }) => ({ label, result: simulate({ ...options, ...own }) }));
   if (flags.json === true) process.stdout.write(`${JSON.stringify(entries.map(({ result }) => result))}\n`);

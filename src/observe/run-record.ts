@@ -139,7 +139,8 @@ async function openLines(path: string, flags: 'wx' | 'a'): Promise<Lines> {
   };
 }
 
-async function writeJsonFile(path: string, value: unknown): Promise<void> {
+/** Writes whole, or not at all. Throws `out-dir-unusable`. */
+export async function writeJsonFile(path: string, value: unknown): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     await writeFile(temporary, `${JSON.stringify(value, null, 2)}\n`);

@@ -3,7 +3,7 @@
  */
 import type { AxisScale } from './axis-scale.js';
 import type { Html } from './html.js';
-import type { SeriesStyle } from './series-style.js';
+import type { SeriesMark, SeriesStyle } from './series-style.js';
 import { CHART_COLOURS, CHART_FONT_SIZE, renderSvgChart, seriesColour, valueAxis } from './svg-chart.js';
 
 export interface Curve {
@@ -32,6 +32,12 @@ export interface CurveChart {
 
 const HEIGHT = 380;
 
+/** Marks on one curve, about. */
+const MARKS = 6;
+
+/** Of a mark, in pixels. */
+const MARK_SIZE = 8;
+
 /** The picture, with title and description for screen readers. */
 export function renderCurveChart(chart: CurveChart): Html {
   const { id, title, description } = chart;
@@ -49,13 +55,25 @@ export function renderCurveChart(chart: CurveChart): Html {
   });
 }
 
+/** A mark at some of the points: one at each would hide the line. */
+function marksOf(symbol: SeriesMark, count: number): object {
+  const every = Math.max(1, Math.round(count / MARKS));
+  const isMarked = (index: number): boolean => index % every === Math.floor(every / 2);
+  return {
+    symbol,
+    showSymbol: true,
+    showAllSymbol: true,
+    symbolSize: (_: unknown, { dataIndex }: { readonly dataIndex: number }) => (isMarked(dataIndex) ? MARK_SIZE : 0),
+  };
+}
+
 function curveSeries({ style, points, faint, dot }: Curve): object {
+  const { mark } = style;
   const color = seriesColour(style.colour);
   return {
     type: 'line',
     data: points,
-    showSymbol: points.length < 2,
-    symbolSize: 7,
+    ...(mark === null || faint ? { showSymbol: points.length < 2, symbolSize: 7 } : marksOf(mark, points.length)),
     lineStyle: { color, width: faint ? 1.25 : 2.5, opacity: faint ? 0.5 : 1, type: style.dash, cap: 'butt' },
     itemStyle: { color },
     ...(dot === null

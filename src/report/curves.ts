@@ -1,35 +1,41 @@
 /**
- * The two charts of a report, test accuracy and test loss against time, and their values as a table.
+ * The charts of a report, test accuracy and loss against time, and their values as a table.
  */
-import type { EvaluationPoint } from '../observe/summary.js';
 import { axisScale } from './axis-scale.js';
 import { type Curve, renderCurveChart } from './curve-chart.js';
-import { formatPercent, formatSeconds, formatTarget, UNKNOWN } from './format.js';
+import { formatGoal, formatLoss, formatPercent, formatSeconds, UNKNOWN } from './format.js';
 import { type Html, html, trustedHtml } from './html.js';
-import type { ReportGroup } from './report-input.js';
-import { seriesStyle } from './series-style.js';
+import type { ReportGroup, ReportPoint, ReportTarget } from './report-input.js';
+import { type SeriesMark, type SeriesStyle, seriesStyle } from './series-style.js';
 
 /** Share of the points that may fall outside: the first evaluations lie far from where runs differ. */
 const CUT_SHARE = 0.1;
 
-function allPoints(groups: readonly ReportGroup[]): readonly EvaluationPoint[] {
+/** Beyond this number of groups only the typical run of each is drawn: repeats would hide the curves. */
+const GROUPS_WITH_REPEATS_MAX = 6;
+
+function allPoints(groups: readonly ReportGroup[]): readonly ReportPoint[] {
   return groups.flatMap((group) => group.runs.flatMap((run) => run.evaluations));
 }
 
-function timeScaleOf(points: readonly EvaluationPoint[]) {
+function timeScaleOf(points: readonly ReportPoint[]) {
   return axisScale(
     points.map((point) => point.timeMs / 1000),
     { include: [0], lowest: 0, steps: 10 },
   );
 }
 
+function showsRepeats(groups: readonly ReportGroup[]): boolean {
+  return groups.length <= GROUPS_WITH_REPEATS_MAX && groups.some((group) => group.runs.length > 1);
+}
+
 function curvesOf(
   groups: readonly ReportGroup[],
-  valueOf: (point: EvaluationPoint) => number | null,
+  valueOf: (point: ReportPoint) => number | null,
   targetValue: number | null,
 ): readonly Curve[] {
   return groups.flatMap((group, index) =>
-    group.runs.map((run): Curve => {
+    (showsRepeats(groups) ? group.runs : [group.typical]).map((run): Curve => {
       const isTypical = run === group.typical;
       const { targetSeconds } = run.summary;
       return {
@@ -42,11 +48,13 @@ function curvesOf(
   );
 }
 
-/** Test accuracy against time, with the target. */
-export function renderAccuracyChart(groups: readonly ReportGroup[], targetAccuracy: number | null): Html {
-  const points = allPoints(groups);
-  const percents = points.map((point) => 100 * point.accuracy);
-  const targetPercent = targetAccuracy === null ? null : Number((100 * targetAccuracy).toFixed(2));
+/** Test accuracy against time, with the target; null where it was never measured. */
+export function renderAccuracyChart(groups: readonly ReportGroup[], target: ReportTarget | null): Html | null {
+  const points = allPoints(groups).filter(({ accuracy }) => accuracy !== null);
+  if (points.length === 0) return null;
+  const percentOf = ({ accuracy }: ReportPoint): number | null => (accuracy === null ? null : 100 * accuracy);
+  const percents = points.flatMap((point) => percentOf(point) ?? []);
+  const targetPercent = target?.measure === 'accuracy' ? Number((100 * target.value).toFixed(2)) : null;
   const valueScale = axisScale(percents, {
     cutLow: CUT_SHARE,
     include: targetPercent === null ? [] : [targetPercent],
@@ -56,8 +64,8 @@ export function renderAccuracyChart(groups: readonly ReportGroup[], targetAccura
   const chart = renderCurveChart({
     id: 'accuracy',
     title: 'Test accuracy against time',
-    description: describeCurves(groups, targetAccuracy),
-    curves: curvesOf(groups, (point) => 100 * point.accuracy, targetPercent),
+    description: describeCurves(groups, target),
+    curves: curvesOf(groups, percentOf, targetPercent),
     timeScale: timeScaleOf(points),
     valueScale,
     valueSuffix: '%',
@@ -68,20 +76,25 @@ export function renderAccuracyChart(groups: readonly ReportGroup[], targetAccura
   return frameChart(groups, chart, isCut ? note : null);
 }
 
-/** Mean test loss against time. */
-export function renderLossChart(groups: readonly ReportGroup[]): Html {
+/** Mean loss against time, with the target where it is one of loss. */
+export function renderLossChart(groups: readonly ReportGroup[], title: string, target: ReportTarget | null): Html {
   const points = allPoints(groups);
   const losses = points.flatMap((point) => (point.loss === null ? [] : [point.loss]));
-  const valueScale = axisScale(losses, { cutHigh: CUT_SHARE, lowest: 0 });
+  const targetLoss = target?.measure === 'loss' ? target.value : null;
+  const valueScale = axisScale(losses, {
+    cutHigh: CUT_SHARE,
+    include: targetLoss === null ? [] : [targetLoss],
+    lowest: 0,
+  });
   const chart = renderCurveChart({
     id: 'loss',
-    title: 'Test loss against time',
-    description: 'Mean loss over the test set at the evaluations of each run; the values are in the table below.',
-    curves: curvesOf(groups, (point) => point.loss, null),
+    title,
+    description: 'Mean loss at the evaluations of each run; the values are in the table below.',
+    curves: curvesOf(groups, (point) => point.loss, targetLoss),
     timeScale: timeScaleOf(points),
     valueScale,
     valueSuffix: '',
-    target: null,
+    target: targetLoss === null ? null : { value: targetLoss, label: `target ${formatLoss(targetLoss)}` },
   });
   const isCut = losses.some((loss) => loss > valueScale.max);
   const note = `The scale ends at ${valueScale.max.toFixed(valueScale.decimals)}: the first evaluations lie above it.`;
@@ -93,36 +106,57 @@ function frameChart(groups: readonly ReportGroup[], chart: Html, note: string | 
   return html`${renderLegend(groups)}<figure><div class="scroll">${chart}</div>${caption}</figure>`;
 }
 
-function describeCurves(groups: readonly ReportGroup[], targetAccuracy: number | null): string {
+function describeCurves(groups: readonly ReportGroup[], target: ReportTarget | null): string {
   const of = groups.map(({ label, typical }) => {
     const last = typical.evaluations.at(-1);
     if (last === undefined) return `${label}: not evaluated.`;
     const { targetSeconds } = typical.summary;
-    const target =
-      targetAccuracy === null
+    const reached =
+      target === null
         ? ''
         : targetSeconds === null
-          ? `, target ${formatTarget(targetAccuracy)} not reached`
-          : `, target ${formatTarget(targetAccuracy)} after ${formatSeconds(targetSeconds)}`;
-    return `${label}: ${formatPercent(last.accuracy, 2)} after ${formatSeconds(last.timeMs / 1000)}${target}.`;
+          ? `, target ${formatGoal(target)} not reached`
+          : `, target ${formatGoal(target)} after ${formatSeconds(targetSeconds)}`;
+    return `${label}: ${formatPercent(last.accuracy, 2)} after ${formatSeconds(last.timeMs / 1000)}${reached}.`;
   });
   return of.join(' ');
 }
 
-/** Samples of the lines, in HTML: text in the picture could overlap it. */
+/**
+ * Samples of the lines, in HTML: text in the picture could overlap it. In the order in which the target was reached, which
+ * is that of the curves from left to right.
+ */
 function renderLegend(groups: readonly ReportGroup[]): Html {
-  const entries = groups.map((group, index) => {
-    const { colour, dash } = seriesStyle(index);
-    const dashes = dash === 'solid' ? '' : `stroke-dasharray="${dash.join(' ')}"`;
-    const line = trustedHtml(
-      `<svg viewBox="0 0 42 12" aria-hidden="true"><path d="M0 6H42" fill="none" stroke="var(--series-${colour})" stroke-width="3" ${dashes}/></svg>`,
-    );
-    return html`<li>${line}${group.label}</li>`;
+  const never = Number.MAX_VALUE;
+  const sorted = groups
+    .map((group, index) => ({ group, index }))
+    .toSorted((a, b) => (a.group.summary.targetSeconds ?? never) - (b.group.summary.targetSeconds ?? never));
+  const entries = sorted.map(({ group: { label, summary }, index }) => {
+    const time =
+      summary.targetSeconds === null ? null : html` <span class="note">${formatSeconds(summary.targetSeconds)}</span>`;
+    return html`<li>${lineSample(seriesStyle(index))}${label}${groups.length > 1 ? time : null}</li>`;
   });
-  const repeats = groups.some((group) => group.runs.length > 1)
+  const repeats = showsRepeats(groups)
     ? html`<li class="note">thin: the other repeats</li>`
-    : null;
+    : groups.some((group) => group.runs.length > 1)
+      ? html`<li class="note">of each the repeat nearest to the median</li>`
+      : null;
   return html`<ul class="legend">${entries}${repeats}</ul>`;
+}
+
+const MARK_PATHS: Readonly<Record<SeriesMark, string>> = {
+  circle: 'M25 6a4 4 0 1 1-8 0a4 4 0 1 1 8 0Z',
+  triangle: 'M21 2L25 10H17Z',
+  rect: 'M17 2H25V10H17Z',
+  diamond: 'M21 1L26 6L21 11L16 6Z',
+};
+
+function lineSample({ colour, dash, mark }: SeriesStyle): Html {
+  const dashes = dash === 'solid' ? '' : `stroke-dasharray="${dash.join(' ')}"`;
+  const drawn = mark === null ? '' : `<path d="${MARK_PATHS[mark]}" fill="var(--series-${colour})"/>`;
+  return trustedHtml(
+    `<svg viewBox="0 0 42 12" aria-hidden="true"><path d="M0 6H42" fill="none" stroke="var(--series-${colour})" stroke-width="3" ${dashes}/>${drawn}</svg>`,
+  );
 }
 
 /** The points of the charts, folded away; of each group the typical run. */

@@ -1,6 +1,8 @@
 /**
  * Numbers as the report shows them; an em dash stands for what is not known.
  */
+import type { Spread } from '../observe/median.js';
+import type { ReportTarget } from './report-input.js';
 
 export const UNKNOWN = '—';
 
@@ -14,6 +16,22 @@ export function formatPercent(share: number | null, digits = 1): string {
 /** `95%`, `97.5%`: an accuracy that somebody asked for, without needless zeros. */
 export function formatTarget(share: number): string {
   return `${Number((100 * share).toFixed(2))}%`;
+}
+
+/** `95%`, or `loss 0.1`. */
+export function formatGoal({ measure, value }: ReportTarget): string {
+  return measure === 'accuracy' ? formatTarget(value) : `loss ${formatLoss(value)}`;
+}
+
+/** `0.0512`, without needless zeros. */
+export function formatLoss(loss: number | null): string {
+  return loss === null ? UNKNOWN : String(Number(loss.toPrecision(3)));
+}
+
+/** `9.61–10.4`: the ends of what repeats gave; null where there are none. */
+export function formatSpread(spread: Spread | null, format: (value: number) => string): string | null {
+  if (spread === null) return null;
+  return `${format(spread.least)}\u2013${spread.most === null ? 'never' : format(spread.most)}`;
 }
 
 /** `0.42 s`, `12.3 s`, `312 s`. */

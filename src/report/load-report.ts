@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { messageOf, PreduceError } from '../base/errors.js';
 import { RECORD_FILES } from '../observe/run-record.js';
 import { expectDirectory } from '../observe/stored-run.js';
+import { tunedStrategySchema } from '../observe/tuning-record.js';
 import { type LoadedRun, loadRun } from './load-run.js';
 import type { ReportFact, ReportInput, ReportRun } from './report-input.js';
 
@@ -15,6 +16,8 @@ const COMPARISON_FILE = 'compare.json';
 
 const comparisonSchema = z.looseObject({
   idealSpeedUp: z.number().nullable().optional(),
+  stopAtTarget: z.boolean().optional(),
+  tuned: z.array(tunedStrategySchema).nullable().optional(),
   entries: z.array(z.looseObject({ runs: z.array(z.looseObject({ out: z.string().nullable() })) })),
 });
 
@@ -25,7 +28,8 @@ interface SourcedRun extends LoadedRun {
 
 interface Found {
   readonly runs: readonly string[];
-  readonly idealSpeedUp: number | null;
+  /** What a comparison tells of all its runs. */
+  readonly told: Pick<ReportInput, 'idealSpeedUp' | 'stopAtTarget' | 'tuned'>;
   readonly notes: readonly string[];
 }
 
@@ -51,8 +55,9 @@ export async function loadReport(directories: readonly string[]): Promise<Report
     runs,
     targetAccuracy: loaded[0]?.targetAccuracy ?? null,
     referenceMs: references.size === 1 ? ([...references][0] ?? null) : null,
-    // Of one comparison alone: it depends on the devices, which others may have differently.
-    idealSpeedUp: found.length === 1 ? (found[0]?.idealSpeedUp ?? null) : null,
+    // Of one comparison alone: others may have other devices, ends and rates.
+    idealSpeedUp: null,
+    ...(found.length === 1 ? found[0]?.told : {}),
     notes: [...found.flatMap(({ notes }) => notes), ...loaded.flatMap(({ notes }) => notes)],
     settings: mergeFacts(loaded.map(({ settings }, index) => ({ label: runs[index]?.label ?? '', facts: settings }))),
     environment: mergeFacts(
@@ -71,7 +76,7 @@ async function exists(path: string): Promise<boolean> {
 /** The directory itself, or those in it, in the order of the comparison that made them. */
 async function findRuns(directory: string): Promise<Found> {
   await expectDirectory(directory);
-  if (await exists(join(directory, RECORD_FILES.config))) return { runs: [directory], idealSpeedUp: null, notes: [] };
+  if (await exists(join(directory, RECORD_FILES.config))) return { runs: [directory], told: {}, notes: [] };
   const names: string[] = [];
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     if (entry.isDirectory() && (await exists(join(directory, entry.name, RECORD_FILES.config)))) names.push(entry.name);
@@ -84,8 +89,8 @@ async function findRuns(directory: string): Promise<Found> {
   }
   const path = join(directory, COMPARISON_FILE);
   if (!(await exists(path)))
-    return { runs: names.toSorted().map((name) => join(directory, name)), idealSpeedUp: null, notes: [] };
-  const { entries, idealSpeedUp } = await readComparison(path);
+    return { runs: names.toSorted().map((name) => join(directory, name)), told: {}, notes: [] };
+  const { entries, idealSpeedUp = null, stopAtTarget = false, tuned = null } = await readComparison(path);
   const told = entries.flatMap((entry) => entry.runs.flatMap(({ out }) => (out === null ? [] : [basename(out)])));
   const ordered = [
     ...told.filter((name) => names.includes(name)),
@@ -94,7 +99,7 @@ async function findRuns(directory: string): Promise<Found> {
   const gone = told.filter((name) => !names.includes(name));
   return {
     runs: ordered.map((name) => join(directory, name)),
-    idealSpeedUp: idealSpeedUp ?? null,
+    told: { idealSpeedUp, stopAtTarget, tuned },
     notes: gone.length === 0 ? [] : [`Runs of the comparison that are not there any more: ${gone.join(', ')}.`],
   };
 }

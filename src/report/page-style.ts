@@ -42,6 +42,8 @@ th:first-child, td:first-child { text-align: left; padding-left: 0; }
 th:last-child, td:last-child { padding-right: 0; }
 tbody th { font-weight: 600; }
 tbody tr.best td.goal { font-weight: 700; color: var(--accent); }
+td .spread { display: block; color: var(--text-soft); font-size: .85em; font-weight: 400; }
+td.chosen { font-weight: 700; color: var(--accent); }
 .left { text-align: left; }
 .nowrap { white-space: nowrap; }
 .facts th { width: 14rem; font-weight: 400; color: var(--text-soft); }

@@ -8,11 +8,12 @@ interface Row {
   readonly label: string;
   readonly targetSeconds: number | null;
   readonly testAccuracy?: number | null;
+  readonly testLoss?: number | null;
   readonly idleShare?: number;
 }
 
 function groups(rows: readonly Row[]): ReportGroup[] {
-  return rows.map(({ label, targetSeconds, testAccuracy = 0.97, idleShare = 0.1 }) => {
+  return rows.map(({ label, targetSeconds, testAccuracy = 0.97, testLoss = null, idleShare = 0.1 }) => {
     const empty = createSummary({
       strategy: label,
       workers: 4,
@@ -22,11 +23,13 @@ function groups(rows: readonly Row[]): ReportGroup[] {
       targetAccuracy: 0.95,
       out: null,
     }).result();
-    const summary = { ...empty, targetSeconds, testAccuracy, idleShare };
+    const summary = { ...empty, targetSeconds, testAccuracy, testLoss, idleShare };
     const run = { label, summary, evaluations: [], workerTimes: [] };
     return { label, summary: medianOf([summary]), runs: [run], typical: run };
   });
 }
+
+const target = { measure: 'accuracy', value: 0.95 } as const;
 
 describe('readResult', () => {
   it.each<[string, readonly Row[], readonly RegExp[]]>([
@@ -84,7 +87,7 @@ describe('readResult', () => {
     ['one run that missed', [{ label: 'a', targetSeconds: null }], [/^The run did not reach 95% test accuracy\./]],
     ['no evaluation', [{ label: 'a', targetSeconds: null, testAccuracy: null }], [/No model was evaluated\./]],
   ])('tells of %s', (_, rows, expected) => {
-    const text = readResult({ groups: groups(rows), targetAccuracy: 0.95, idealSpeedUp: 3.25 });
+    const text = readResult({ groups: groups(rows), target, stopAtTarget: false, idealSpeedUp: 3.25 });
     for (const pattern of expected) expect(text).toMatch(pattern);
   });
 
@@ -94,14 +97,40 @@ describe('readResult', () => {
       { label: 'a', targetSeconds: 7 },
     ]) as [ReportGroup, ReportGroup];
     const repeats = { ...one, runs: [...one.runs, ...two.runs] };
-    const text = readResult({ groups: [repeats], targetAccuracy: 0.95, idealSpeedUp: null });
+    const text = readResult({ groups: [repeats], target, stopAtTarget: false, idealSpeedUp: null });
     expect(text).toMatch(/^Only 1 of 2 runs reached 95% test accuracy, too few for a median time\./);
+  });
+
+  it('does not call the accuracy at the target the final one', () => {
+    const rows = groups([
+      { label: 'a', targetSeconds: 7 },
+      { label: 'all-reduce', targetSeconds: 9 },
+    ]);
+    const text = readResult({ groups: rows, target, stopAtTarget: true, idealSpeedUp: null });
+    expect(text).toMatch(/Runs ended at the target\.$/);
+    expect(text).not.toMatch(/final/);
+  });
+
+  it('tells of a loss where that is the target', () => {
+    const rows = groups([
+      { label: 'a', targetSeconds: 7, testAccuracy: null, testLoss: 0.04 },
+      { label: 'all-reduce', targetSeconds: 14, testAccuracy: null, testLoss: 0.05 },
+    ]);
+    const text = readResult({
+      groups: rows,
+      target: { measure: 'loss', value: 0.1 },
+      stopAtTarget: false,
+      idealSpeedUp: null,
+    });
+    expect(text).toMatch(/^a reached loss 0\.1 after 7\.0 s, 2\.00 times as fast as all-reduce \(14\.0 s\)\./);
+    expect(text).toMatch(/The loss at the end is 0\.04 to 0\.05\.$/);
   });
 
   it('says nothing of a target that nobody set', () => {
     const text = readResult({
       groups: groups([{ label: 'a', targetSeconds: null }]),
-      targetAccuracy: null,
+      target: null,
+      stopAtTarget: false,
       idealSpeedUp: null,
     });
     expect(text).toBe(

@@ -1,27 +1,33 @@
 /**
  * The result in words: one paragraph for a reader who looks at nothing else.
  */
-import { formatPercent, formatSeconds, formatTarget } from './format.js';
-import { baselineOf, type ReportGroup, speedUp } from './report-input.js';
+import { formatGoal, formatLoss, formatPercent, formatSeconds } from './format.js';
+import { baselineOf, type ReportGroup, type ReportTarget, speedUp } from './report-input.js';
 
 export interface ReadingInput {
   readonly groups: readonly ReportGroup[];
-  readonly targetAccuracy: number | null;
+  readonly target: ReportTarget | null;
+  /** Whether runs ended at the target. */
+  readonly stopAtTarget: boolean;
   readonly idealSpeedUp: number | null;
 }
 
 /** Tells who was fastest, by how much, why, and whether it cost accuracy. */
-export function readResult({ groups, targetAccuracy, idealSpeedUp }: ReadingInput): string {
+export function readResult({ groups, target, stopAtTarget, idealSpeedUp }: ReadingInput): string {
   const sentences: string[] = [];
   const repeats = Math.max(...groups.map((group) => group.runs.length));
-  if (targetAccuracy !== null) sentences.push(...readTarget(groups, targetAccuracy));
+  if (target !== null) sentences.push(...readTarget(groups, target));
   sentences.push(...readWaiting(groups));
   if (baselineOf(groups) !== null && groups.length > 1 && idealSpeedUp !== null && idealSpeedUp > 1) {
     sentences.push(
       `If nobody ever waited and communication were free, the gain would be ${idealSpeedUp.toFixed(2)} times.`,
     );
   }
-  sentences.push(...readAccuracy(groups));
+  if (target !== null && stopAtTarget) {
+    sentences.push(groups.length === 1 ? 'The run ended at the target.' : 'Runs ended at the target.');
+  } else {
+    sentences.push(...readModels(groups));
+  }
   if (repeats > 1) sentences.push(`All numbers are medians of ${repeats} runs.`);
   return sentences.join(' ');
 }
@@ -35,8 +41,8 @@ function fastest(groups: readonly ReportGroup[]): ReportGroup | null {
   );
 }
 
-function readTarget(groups: readonly ReportGroup[], target: number): string[] {
-  const goal = `${formatTarget(target)} test accuracy`;
+function readTarget(groups: readonly ReportGroup[], target: ReportTarget): string[] {
+  const goal = target.measure === 'accuracy' ? `${formatGoal(target)} test accuracy` : formatGoal(target);
   const first = fastest(groups);
   if (first === null) return [readMissed(groups, goal)];
   const seconds = formatSeconds(first.summary.targetSeconds);
@@ -83,14 +89,23 @@ function readWaiting(groups: readonly ReportGroup[]): string[] {
   ];
 }
 
-function readAccuracy(groups: readonly ReportGroup[]): string[] {
+function readModels(groups: readonly ReportGroup[]): string[] {
   const known = groups.flatMap(({ summary }) => (summary.testAccuracy === null ? [] : [summary.testAccuracy]));
-  if (known.length === 0) return ['No model was evaluated.'];
+  if (known.length === 0) return readLosses(groups);
   const low = formatPercent(Math.min(...known), 2);
   const high = formatPercent(Math.max(...known), 2);
   if (groups.length === 1) return [`The final model has a test accuracy of ${high}.`];
   if (low === high) return [`All final models have a test accuracy of ${high}.`];
   return [`The final models have a test accuracy of ${low} to ${high}.`];
+}
+
+/** Of problems that have no accuracy. */
+function readLosses(groups: readonly ReportGroup[]): string[] {
+  const known = groups.flatMap(({ summary }) => (summary.testLoss === null ? [] : [summary.testLoss]));
+  if (known.length === 0) return ['No model was evaluated.'];
+  const low = formatLoss(Math.min(...known));
+  const high = formatLoss(Math.max(...known));
+  return [low === high ? `The loss at the end is ${high}.` : `The loss at the end is ${low} to ${high}.`];
 }
 
 function listOf(names: readonly string[]): string {

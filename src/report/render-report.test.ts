@@ -136,9 +136,84 @@ describe('renderReport', () => {
     );
     const page = renderReport({ runs: repeats });
     expect(page.match(/<th scope="row" class="nowrap">repeated<\/th>/g)?.length).toBe(1);
-    expect(page).toContain('2.0 s</td>');
+    expect(page).toContain('2.0 s<span class="spread">1.0–3.0</span></td>');
     expect(page).toContain('20.0 s</td>');
     expect(page).toContain('All numbers are medians of 3 runs.');
+  });
+
+  it('tells of a target that not every repeat reached', () => {
+    const repeats = [3, null, 2].map((targetSeconds) => sampleRun({ label: 'repeated', summary: { targetSeconds } }));
+    expect(renderReport({ runs: repeats })).toContain('3.0 s<span class="spread">2.0–never</span></td>');
+  });
+
+  it('says of accuracy that it is that at the target, where runs ended there', () => {
+    expect(renderReport({ runs: comparison, stopAtTarget: true })).toContain('>Test accuracy at the target</th>');
+    expect(renderReport({ runs: comparison })).toContain('>Test accuracy</th>');
+  });
+
+  it('speaks of groups of P, and of their rho in theory, for partial reduce alone', () => {
+    const changes = { workers: 8, groupSize: 3, rho: 0.75 };
+    const runs = [
+      sampleRun({ label: 'ours', strategy: 'partial-reduce', summary: { ...changes, weights: 'dynamic' } }),
+      sampleRun({ label: 'pairs', strategy: 'ad-psgd', summary: changes }),
+      sampleRun({ label: 'served', strategy: 'ps-asp', summary: { ...changes, rho: null } }),
+    ];
+    const page = renderReport({ runs });
+    expect(page).toContain(
+      '8 workers, groups of 3, dynamic weights, seed 1, rho 0.750 (uniform groups, (N\u00a0−\u00a0P)/(N\u00a0−\u00a01): 0.714)',
+    );
+    expect(page).toContain('<td>8 workers, seed 1, rho 0.750, at most');
+    expect(page).toContain('<td>8 workers, seed 1, at most');
+  });
+
+  it('shows what tuning found, the chosen rates marked', () => {
+    const trial = { updatesToTarget: null, wallSeconds: 9, testAccuracy: null, testLoss: null, failure: null };
+    const trials = [
+      { ...trial, learningRate: 0.1, targetSeconds: 4.25, testAccuracy: 0.91 },
+      { ...trial, learningRate: 0.3, targetSeconds: null, testAccuracy: 0.8123 },
+      { ...trial, learningRate: 1, targetSeconds: null, failure: 'diverged' },
+    ];
+    const page = renderReport({
+      runs: comparison,
+      tuned: [
+        { label: 'partial-reduce', learningRate: 0.1, trials },
+        { label: 'all-reduce', learningRate: null, trials: trials.slice(2) },
+      ],
+    });
+    expect(page).toContain(
+      '<td>0.1</td><td class="nowrap chosen">4.3 s</td><td class="nowrap">81.23%</td><td class="nowrap">failed</td>',
+    );
+    expect(page).toContain(
+      '<td>none</td><td class="nowrap">—</td><td class="nowrap">—</td><td class="nowrap">failed</td>',
+    );
+    expect(page).toContain('>Learning rate</th>');
+    expect(renderReport({ runs: comparison })).not.toContain('Learning rate');
+  });
+
+  it('draws twelve curves in styles of their own, named in the order in which they reached the target', () => {
+    const times = [7, 3, null, 5, 1, 9, 2, 8, 4, 6, 11, 10];
+    const runs = times.map((targetSeconds, index) => sampleRun({ label: `run ${index}`, summary: { targetSeconds } }));
+    const page = renderReport({ runs });
+    const legend = /<ul class="legend">(.*?)<\/ul>/s.exec(page)?.[1] ?? '';
+    const names = [...legend.matchAll(/<\/svg>(run \d+)/g)].map((match) => Number((match[1] ?? '').slice(4)));
+    expect(names).toEqual([4, 6, 1, 8, 3, 9, 0, 7, 5, 11, 10, 2]);
+    const samples = [...legend.matchAll(/<svg.*?<\/svg>/g)].map(([svg]) => svg);
+    expect(new Set(samples).size).toBe(12);
+    expect(unbalancedTags(page)).toEqual([]);
+  });
+
+  it('shows runs that have a loss alone', () => {
+    const runs = ['partial-reduce', 'all-reduce'].map((label) => {
+      const run = sampleRun({ label, strategy: label, summary: { testAccuracy: null, testLoss: 0.0312 } });
+      return { ...run, evaluations: run.evaluations.map((point) => ({ ...point, accuracy: null })) };
+    });
+    const page = renderReport({ runs, targetAccuracy: null, targetLoss: 0.1, isSimulated: true });
+    expect(page).toContain('>Time to loss 0.1</th>');
+    expect(page).toContain('target 0.1</text>');
+    expect(page).toContain('0.0312');
+    expect(page).toContain('Loss against virtual time');
+    expect(page).not.toContain('Test accuracy against time');
+    expect(unbalancedTags(page)).toEqual([]);
   });
 
   it('leaves the target out where there is none', () => {

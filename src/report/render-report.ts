@@ -3,15 +3,25 @@
  */
 import { assert } from '../base/assert.js';
 import type { RunSummary } from '../observe/summary.js';
+import { uniformRho } from '../observe/uniform-rho.js';
 import { renderComparisonTable } from './comparison-table.js';
 import { renderAccuracyChart, renderLossChart, renderValues } from './curves.js';
 import { formatPercent } from './format.js';
 import { type Html, html, trustedHtml } from './html.js';
 import { PAGE_STYLE } from './page-style.js';
 import { readResult } from './reading.js';
-import { groupRuns, type ReportFact, type ReportGroup, type ReportInput, type ReportRun } from './report-input.js';
+import {
+  groupRuns,
+  type ReportFact,
+  type ReportGroup,
+  type ReportInput,
+  type ReportRun,
+  type ReportTarget,
+  targetOf,
+} from './report-input.js';
 import { renderStructure } from './structure-sections.js';
 import { renderTimeShares } from './time-shares.js';
+import { renderTuning } from './tuning-table.js';
 
 /** Nothing may be fetched, whatever a label manages to say. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -20,10 +30,10 @@ const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 
 export function renderReport(input: ReportInput): string {
   assert(input.runs.length > 0, 'a report needs a run');
   const groups = groupRuns(input.runs);
-  const targetAccuracy =
-    input.targetAccuracy === undefined ? (groups[0]?.summary.targetAccuracy ?? null) : input.targetAccuracy;
-  const title = input.title ?? titleOf(groups);
-  const reading = readResult({ groups, targetAccuracy, idealSpeedUp: input.idealSpeedUp ?? null });
+  const target = targetOf(input);
+  const { stopAtTarget = false, tuned = null, isSimulated = false, idealSpeedUp = null } = input;
+  const title = input.title ?? titleOf(groups, isSimulated);
+  const reading = readResult({ groups, target, stopAtTarget, idealSpeedUp });
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -41,9 +51,10 @@ export function renderReport(input: ReportInput): string {
 ${(input.notes ?? []).map((note) => html`<p class="warning">${note}</p>`)}
 </header>
 <section aria-labelledby="results"><h2 id="results">Results</h2>
-${renderComparisonTable(groups, targetAccuracy)}
+${renderComparisonTable({ groups, target, stopAtTarget, tuned })}
 </section>
-${renderCurves(groups, targetAccuracy)}
+${renderCurves(groups, { target, isSimulated })}
+${renderTuning(tuned ?? [], target)}
 <section aria-labelledby="shares"><h2 id="shares">Where the workers' time went</h2>
 ${renderTimeShares(groups)}
 </section>
@@ -57,19 +68,29 @@ ${renderFacts('environment', 'Environment', input.environment ?? [])}
   return page.text;
 }
 
-function titleOf(groups: readonly ReportGroup[]): string {
+function titleOf(groups: readonly ReportGroup[], isSimulated: boolean): string {
   const names = groups.map((group) => group.label);
-  return names.length === 1 ? `Training run: ${names[0]}` : `Comparison of ${names.length} ways to train`;
+  if (names.length === 1) return `${isSimulated ? 'Simulated' : 'Training'} run: ${names[0]}`;
+  return `Comparison of ${names.length} ways to train${isSimulated ? ', simulated' : ''}`;
 }
 
-function renderCurves(groups: readonly ReportGroup[], targetAccuracy: number | null): Html {
+function renderCurves(
+  groups: readonly ReportGroup[],
+  { target, isSimulated }: { readonly target: ReportTarget | null; readonly isSimulated: boolean },
+): Html {
   const isEvaluated = groups.some((group) => group.runs.some((run) => run.evaluations.length > 0));
   if (!isEvaluated) return html`<p class="note">No evaluation was made: there is no curve to show.</p>`;
-  return html`<section class="chart" aria-labelledby="accuracy-heading"><h2 id="accuracy-heading">Test accuracy against time</h2>
-${renderAccuracyChart(groups, targetAccuracy)}
+  const accuracyChart = renderAccuracyChart(groups, target);
+  const accuracy =
+    accuracyChart === null
+      ? null
+      : html`<section class="chart" aria-labelledby="accuracy-heading"><h2 id="accuracy-heading">Test accuracy against time</h2>
+${accuracyChart}
 </section>
-<section class="chart" aria-labelledby="loss-heading"><h2 id="loss-heading">Test loss against time</h2>
-${renderLossChart(groups)}
+`;
+  const lossTitle = isSimulated ? 'Loss against virtual time' : 'Test loss against time';
+  return html`${accuracy}<section class="chart" aria-labelledby="loss-heading"><h2 id="loss-heading">${lossTitle}</h2>
+${renderLossChart(groups, lossTitle, target)}
 ${renderValues(groups)}
 </section>`;
 }
@@ -83,10 +104,10 @@ function settingsOf(input: ReportInput, groups: readonly ReportGroup[]): readonl
   for (const { label, summary, runs } of groups) {
     const details = [
       `${summary.workers} workers`,
-      summary.strategy === 'all-reduce' ? null : `groups of ${summary.groupSize}`,
+      summary.strategy === 'partial-reduce' ? `groups of ${summary.groupSize}` : null,
       summary.weights === null ? null : `${summary.weights} weights`,
       runs.length === 1 ? `seed ${summary.seed}` : `${runs.length} repeats, seeds from ${summary.seed}`,
-      summary.rho === null ? null : `rho ${summary.rho.toFixed(3)}`,
+      rhoOf(summary),
       summary.maxGroupsToConnect === null
         ? null
         : `at most ${summary.maxGroupsToConnect} groups to connect all workers`,
@@ -97,6 +118,15 @@ function settingsOf(input: ReportInput, groups: readonly ReportGroup[]): readonl
     facts.push({ name: label, value: details.filter((detail) => detail !== null).join(', ') });
   }
   return facts;
+}
+
+/** Measured, beside that of groups drawn uniformly. */
+function rhoOf(summary: RunSummary): string | null {
+  const uniform = uniformRho(summary);
+  if (summary.rho === null) return null;
+  const theory =
+    uniform === null ? '' : ` (uniform groups, (N\u00a0−\u00a0P)/(N\u00a0−\u00a01): ${uniform.toFixed(3)})`;
+  return `rho ${summary.rho.toFixed(3)}${theory}`;
 }
 
 /** `faults: 2 × death, 1 × transfer`, each on one line; null where there was none. */

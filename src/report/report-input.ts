@@ -4,6 +4,7 @@
 import { type MedianSummary, medianOf } from '../observe/median.js';
 import type { RunStructure } from '../observe/run-structure.js';
 import type { EvaluationPoint, RunSummary } from '../observe/summary.js';
+import type { TunedStrategy } from '../observe/tuning-record.js';
 import type { WorkerTime } from '../observe/worker-time.js';
 
 /** One line of the tables at the end. */
@@ -12,12 +13,24 @@ export interface ReportFact {
   readonly value: string | number;
 }
 
+/** A point of the curves; simulated problems may have no accuracy. */
+export interface ReportPoint extends Omit<EvaluationPoint, 'accuracy'> {
+  readonly accuracy: number | null;
+}
+
+/** What runs were to reach. */
+export interface ReportTarget {
+  readonly measure: 'accuracy' | 'loss';
+  /** An accuracy is a share from 0 to 1. */
+  readonly value: number;
+}
+
 export interface ReportRun {
   /** Name in tables and legends; runs of one label are repeats of the same settings. */
   readonly label: string;
   readonly summary: RunSummary;
   /** In the order of time. */
-  readonly evaluations: readonly EvaluationPoint[];
+  readonly evaluations: readonly ReportPoint[];
   readonly workerTimes: readonly WorkerTime[];
   /** Share of the steps that took longer than the emulated device would have; null (default): none is emulated. */
   readonly overrunShare?: number | null;
@@ -32,6 +45,14 @@ export interface ReportInput {
   readonly title?: string;
   /** Test accuracy, 0 to 1; default: that of the first run. */
   readonly targetAccuracy?: number | null;
+  /** Of simulations: a loss in the place of an accuracy. */
+  readonly targetLoss?: number | null;
+  /** Whether runs ended at the target: what their accuracy is of. Default false. */
+  readonly stopAtTarget?: boolean;
+  /** How each strategy's learning rate was found; null (default): nothing was tuned. */
+  readonly tuned?: readonly TunedStrategy[] | null;
+  /** Whether all times are virtual. Default false. */
+  readonly isSimulated?: boolean;
   /** Time of an iteration on the reference device, where devices are emulated; in ms. */
   readonly referenceMs?: number | null;
   /** Gain over all-reduce if nobody ever waited and communication were free. */
@@ -66,6 +87,13 @@ export function groupRuns(runs: readonly ReportRun[]): readonly ReportGroup[] {
     const typical = own.reduce((best, run) => (distance(run) < distance(best) ? run : best));
     return { label, summary, runs: own, typical };
   });
+}
+
+/** The target of the whole report. */
+export function targetOf({ targetAccuracy, targetLoss = null, runs }: ReportInput): ReportTarget | null {
+  if (targetLoss !== null) return { measure: 'loss', value: targetLoss };
+  const accuracy = targetAccuracy === undefined ? (runs[0]?.summary.targetAccuracy ?? null) : targetAccuracy;
+  return accuracy === null ? null : { measure: 'accuracy', value: accuracy };
 }
 
 /** The all-reduce that others are compared with, if there is one. */
