@@ -12,6 +12,8 @@ import { SOURCES_HELP } from './option-sources.js';
 import { collect, wholeNumber } from './parse.js';
 import { createProgress, createSilence, type Progress } from './progress.js';
 import { addRunFlags, type RunFlags, runOptionsOf } from './run-flags.js';
+import { simulateOptionsOf } from './simulate.js';
+import { addMissingSimulationFlags, checkMeaning, simulationFlagsOf } from './simulation-flags.js';
 
 interface CompareFlags extends RunFlags {
   readonly strategies?: string;
@@ -19,6 +21,7 @@ interface CompareFlags extends RunFlags {
   readonly stopAtTarget?: boolean;
   readonly tune?: readonly number[];
   readonly tuned?: readonly string[];
+  readonly simulate?: boolean;
 }
 
 export function addCompareCommand(program: Command): void {
@@ -40,8 +43,9 @@ export function addCompareCommand(program: Command): void {
       '--tuned <file>',
       'tuning.json of an earlier comparison: what it chose is not tuned anew; repeatable',
       collect,
-    );
-  addRunFlags(command, 'mnist-mlp')
+    )
+    .option('--simulate', 'in virtual time, with the flags of `preduce simulate`');
+  addMissingSimulationFlags(addRunFlags(command, 'mnist-mlp'))
     .addHelpText(
       'after',
       `${SOURCES_HELP}
@@ -50,6 +54,7 @@ Examples:
   preduce compare --slow hl:3 --workers 8 --group-size 3 --repeat 3
   preduce compare --strategies all --tune lr=.03,.1,.3 --repeat 5 --stop-at-target
   preduce compare --strategies partial-reduce,all-reduce --json --quiet
+  preduce compare --simulate --workers 128 --slow hl:3 --target-loss .01
   preduce compare --config run.yaml --repeat 3   options from a file`,
     )
     .action(runCompare);
@@ -73,7 +78,34 @@ function comparisonOptionsOf(flags: CompareFlags) {
   return defined({ strategies: strategies?.split(','), repeat, stopAtTarget, tune, tuned, out });
 }
 
-async function runCompare(flags: CompareFlags): Promise<void> {
+async function runCompare(flags: CompareFlags, command: Command): Promise<void> {
+  const isSimulated = flags.simulate === true;
+  checkMeaning(command, isSimulated);
+  const result = await (isSimulated ? simulateAll(flags, command) : trainAll(flags));
+  if (flags.json === true) process.stdout.write(`${JSON.stringify(comparisonJson(result))}\n`);
+  else process.stdout.write(describeComparison(result, process.stdout.columns));
+}
+
+async function simulateAll(flags: CompareFlags, command: Command): Promise<ComparisonResult> {
+  const { compareSimulated } = await import('./compare-simulated.js');
+  const say =
+    flags.quiet === true ? () => undefined : (line: string) => void process.stderr.write(`compare: ${line}\n`);
+  const { signal, restore } = catchInterrupts(say);
+  try {
+    return await compareSimulated({
+      ...comparisonOptionsOf(flags),
+      simulation: await simulateOptionsOf(simulationFlagsOf(command)),
+      signal,
+      onRun: say,
+      onTuned: (tuned) => say(describeTuned(tuned)),
+    });
+  } finally {
+    restore();
+    if (signal.aborted) process.exitCode = EXIT_INTERRUPTED;
+  }
+}
+
+async function trainAll(flags: CompareFlags): Promise<ComparisonResult> {
   const { compare } = await import('../launch/compare.js');
   const options: CompareOptions = { ...runOptionsOf(flags), ...comparisonOptionsOf(flags) };
   const stream = process.stderr;
@@ -84,9 +116,8 @@ async function runCompare(flags: CompareFlags): Promise<void> {
     : { ...createSilence(), say: (line) => void stream.write(`compare: ${line}\n`) };
   let progress = lines;
   const { signal, restore } = catchInterrupts((line) => progress.say(line));
-  let result: ComparisonResult;
   try {
-    result = await compare({
+    const result = await compare({
       ...options,
       signal,
       onPhase: (phase) => progress.say(phase),
@@ -103,15 +134,10 @@ async function runCompare(flags: CompareFlags): Promise<void> {
       onEvent: (event, running) => progress.onEvent(event, running),
     });
     progress.finish();
+    return result;
   } finally {
     progress.stop();
     restore();
+    if (signal.aborted) process.exitCode = EXIT_INTERRUPTED;
   }
-  if (signal.aborted) process.exitCode = EXIT_INTERRUPTED;
-  printComparison(result, flags);
-}
-
-function printComparison(result: ComparisonResult, { json }: CompareFlags): void {
-  if (json === true) process.stdout.write(`${JSON.stringify(comparisonJson(result))}\n`);
-  else process.stdout.write(describeComparison(result, process.stdout.columns));
 }

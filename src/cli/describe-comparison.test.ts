@@ -28,6 +28,7 @@ function resultOf(entries: readonly ComparisonEntry[], changes: Partial<Comparis
     stopAtTarget: false,
     referenceMs: 10,
     idealSpeedUp: 3.25,
+    isSimulated: false,
     entries,
     tuned: null,
     directory: 'out',

@@ -17,7 +17,7 @@ import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
 import { collect, duration, oneOf, realNumber, wholeNumber } from './parse.js';
 import { formatTable } from './table.js';
 
-interface SimulateFlags extends GroupingOptions {
+export interface SimulateFlags extends GroupingOptions {
   readonly strategy?: string;
   readonly strategies?: string;
   readonly workers?: number;
@@ -52,9 +52,7 @@ export function addSimulateCommand(program: Command): void {
     .description(
       'train small problems in virtual time: thousands of workers, no processes, the same result every time',
     );
-  addFleetFlags(addConfigFlag(command));
-  addMachineFlags(command);
-  addTrainingFlags(command)
+  addSimulationFlags(addConfigFlag(command))
     .option('--json', 'print one JSON object on stdout (with --strategies an array of them)')
     .addOption(new Option('--debug', 'show stack traces').hideHelp())
     .addHelpText(
@@ -67,6 +65,11 @@ Examples:
   preduce simulate --slow trace:times.csv --problem logistic --json`,
     )
     .action(runSimulate);
+}
+
+/** All that says what a simulation is of; `compare --simulate` has them, too. */
+export function addSimulationFlags(command: Command): Command {
+  return addTrainingFlags(addMachineFlags(addFleetFlags(command)));
 }
 
 function addFleetFlags(command: Command): Command {
@@ -164,7 +167,8 @@ async function machinesOf(flags: SimulateFlags): Promise<Pick<SimulateOptions, '
   return { slow, trace: parseTrace(text, file) };
 }
 
-async function optionsOf(flags: SimulateFlags): Promise<SimulateOptions> {
+/** The simulation that the flags ask for, but for its strategies. Throws `bad-option`. */
+export async function simulateOptionsOf(flags: SimulateFlags): Promise<SimulateOptions> {
   const { compute, latency, controlLatency, bandwidth: bits, lr, batchSize, duration: length, evaluateEvery } = flags;
   const { json: _json, strategies: _strategies, slow: _slow, ...same } = flags;
   return defined({
@@ -182,7 +186,7 @@ async function optionsOf(flags: SimulateFlags): Promise<SimulateOptions> {
 }
 
 async function runSimulate(flags: SimulateFlags): Promise<void> {
-  const options = await optionsOf(flags);
+  const options = await simulateOptionsOf(flags);
   if (flags.strategies === undefined) {
     const result = simulate(options);
     process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : describeSimulation(result));

@@ -60,6 +60,7 @@ export async function compare(options: CompareOptions): Promise<ComparisonResult
           stopAtTarget,
           referenceMs,
           idealSpeedUp: idealSpeedUp(training.slow.map(parseSlowDown), training.workerCount),
+          isSimulated: false,
         },
       },
     );

@@ -22,6 +22,8 @@ export interface ComparisonFacts {
   readonly referenceMs: number | null;
   /** What all-reduce would gain if nobody waited and communication were free; null: not known. */
   readonly idealSpeedUp: number | null;
+  /** Whether all times are virtual. */
+  readonly isSimulated: boolean;
 }
 
 /** One strategy's medians. */

@@ -2,6 +2,7 @@
  * `simulate`: one run in virtual time, from options to the numbers that a real run gives. Deterministic: no clock, no
  * chance but the seed's.
  */
+import type { RunEvent } from '../observe/run-events.js';
 import { createSummary, type RunSummary } from '../observe/summary.js';
 import { playFleet } from './fleet.js';
 import type { LossPoint } from './loss-curve.js';
@@ -24,8 +25,8 @@ export interface SimulationResult extends RunSummary {
   readonly curve: readonly LossPoint[];
 }
 
-/** Simulates one run. Throws `bad-option`, `bad-config`, `bad-data`. */
-export function simulate(options: SimulateOptions): SimulationResult {
+/** Simulates one run; `onEvent` is told its story, as of a real one, but for its evaluations. Throws `bad-option`, `bad-config`, `bad-data`. */
+export function simulate(options: SimulateOptions, onEvent?: (event: RunEvent) => void): SimulationResult {
   const { network, problemName, problem, ...resolved } = resolveSimulation(options);
   const { core, workerCount, seed, targetLoss } = resolved;
   const summary = createSummary({
@@ -41,7 +42,10 @@ export function simulate(options: SimulateOptions): SimulationResult {
     ...resolved,
     network: createNetworkModel(network),
     problem: createProblem(problemName, problem),
-    onEvent: summary.add,
+    onEvent(event) {
+      summary.add(event);
+      onEvent?.(event);
+    },
   });
   const last = curve.points.at(-1);
   return {
