@@ -30,7 +30,7 @@ export function addCompareCommand(program: Command): void {
     .description('train once per strategy, same seed, same emulated devices: a table and one report')
     .option(
       '--strategies <a,b>',
-      'all, or a list (default: partial-reduce,partial-reduce:constant,all-reduce); eager-reduce:solo is one, too',
+      'all, or a list, also of variants like eager-reduce:solo (default: partial-reduce, partial-reduce:constant, all-reduce)',
     )
     .option('--repeat <r>', 'runs of each, interleaved; medians are reported (default: 1)', wholeNumber('--repeat'))
     .option('--stop-at-target', 'end each run at the target accuracy: its accuracy is then that of this moment')
@@ -52,7 +52,7 @@ export function addCompareCommand(program: Command): void {
 Examples:
   preduce compare --slow straggler:3,4           one of four is 4 times slower
   preduce compare --slow hl:3 --workers 8 --group-size 3 --repeat 3
-  preduce compare --strategies all --tune lr=.03,.1,.3 --repeat 5 --stop-at-target
+  preduce compare --strategies all --tune lr=.03,.1,.3 --repeat 5
   preduce compare --strategies partial-reduce,all-reduce --json --quiet
   preduce compare --simulate --workers 128 --slow hl:3 --target-loss .01
   preduce compare --config run.yaml --repeat 3   options from a file`,

@@ -20,9 +20,6 @@ import { baselineOf, type ReportGroup, type ReportInput, type ReportTarget, spee
 
 const SPEED_UP = 'Speed-up';
 
-/** From this number of rows on they are there to be compared, not to be read one by one. */
-const MANY_GROUPS = 5;
-
 interface Column {
   readonly heading: string;
   /** Left out of a report in which no group has it. */
@@ -41,6 +38,8 @@ export interface ComparisonTable extends Pick<ReportInput, 'stopAtTarget' | 'tun
 function columnsOf({ groups, target, stopAtTarget = false, tuned = null }: ComparisonTable): readonly Column[] {
   const baseline = baselineOf(groups);
   const hasTarget = target !== null;
+  // What fits the page beside the columns of repeats and rates; all of it is in the settings and shares below.
+  const isFull = hasTarget && groups.some(({ runs }) => runs.length > 1);
   const hasAccuracy = groups.some(({ summary }) => summary.testAccuracy !== null);
   const column = (heading: string, cell: Column['cell'], options: Partial<Column> = {}): Column => ({
     heading,
@@ -50,7 +49,6 @@ function columnsOf({ groups, target, stopAtTarget = false, tuned = null }: Compa
     ...options,
   });
   return [
-    column('Learning rate', ({ label }) => String(rateOf(label, tuned) ?? UNKNOWN), { isUsed: tuned !== null }),
     column(
       `Time to ${target === null ? 'target' : formatGoal(target)}`,
       ({ summary }) => formatSeconds(summary.targetSeconds),
@@ -85,11 +83,10 @@ function columnsOf({ groups, target, stopAtTarget = false, tuned = null }: Compa
     }),
     column('Waiting', ({ summary }) => formatPercent(summary.idleShare)),
     column('Sent', ({ summary }) => formatBytes(Math.round(summary.bytesSent))),
-    column('Updates', ({ summary }) => formatCount(summary.updates)),
+    column('Updates', ({ summary }) => formatCount(summary.updates), { isUsed: !isFull }),
     column('Wall time', ({ summary }) => formatSeconds(summary.wallSeconds)),
-    column('Steps per worker', ({ summary }) => formatSteps(summary.stepsPerWorker), {
-      isUsed: groups.length < MANY_GROUPS,
-    }),
+    column('Learning rate', ({ label }) => String(rateOf(label, tuned) ?? UNKNOWN), { isUsed: tuned !== null }),
+    column('Steps per worker', ({ summary }) => formatSteps(summary.stepsPerWorker), { isUsed: !isFull }),
   ];
 }
 
