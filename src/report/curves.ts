@@ -145,7 +145,6 @@ function renderLegend(groups: readonly ReportGroup[]): Html {
 }
 
 const MARK_PATHS: Readonly<Record<SeriesMark, string>> = {
-  circle: 'M25 6a4 4 0 1 1-8 0a4 4 0 1 1 8 0Z',
   triangle: 'M21 2L25 10H17Z',
   rect: 'M17 2H25V10H17Z',
   diamond: 'M21 1L26 6L21 11L16 6Z',

@@ -48,7 +48,7 @@ const EVENTS: readonly RunEvent[] = [
 ];
 
 const training = { workerCount: 2, seed: 3, referenceMs: 4, learningRate: 0.1 };
-const core = { strategy: 'partial-reduce', groupSize: 2, weights: { rule: 'dynamic' }, minWorkers: 2 };
+const core = { strategy: 'partial-reduce', groupSize: 2, weights: { rule: 'dynamic' }, minWorkers: 2, seed: 3 };
 const CONFIG = { label: 'mine', core, training, targetAccuracy: 0.9, settings: [{ name: 'Workload', value: 'x' }] };
 
 let folder: string;
@@ -93,7 +93,11 @@ describe('loadReport', () => {
 
   it('takes repeats together, whatever their seeds and reference times', async () => {
     const first = await writeRun('one');
-    const second = await writeRun('two', { ...CONFIG, training: { ...training, seed: 4, referenceMs: 5 } });
+    const second = await writeRun('two', {
+      ...CONFIG,
+      core: { ...core, seed: 4 },
+      training: { ...training, seed: 4, referenceMs: 5 },
+    });
     const input = await loadReport([first, second, first]);
     expect(input.runs.map((run) => run.label)).toEqual(['mine', 'mine']);
     expect(input.referenceMs).toBeNull();

@@ -127,10 +127,11 @@ function labelOf({ label, core }: StoredConfig): string {
     : core.strategy;
 }
 
-/** Everything but the seed, and the reference time, which is measured anew for each run. */
+/** Everything but the seed, which the core's draws have too, and the reference time, which is measured anew for each run. */
 function settingsKeyOf({ core, training, config, targetAccuracy, settings }: StoredConfig): string {
   const { seed: _seed, referenceMs: _referenceMs, ...told } = training ?? config ?? {};
-  return JSON.stringify({ core, told, targetAccuracy, settings });
+  const { seed: _coreSeed, ...grouping } = core;
+  return JSON.stringify({ grouping, told, targetAccuracy, settings });
 }
 
 function parseConfig(stored: unknown, directory: string): StoredConfig {

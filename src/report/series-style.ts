@@ -6,7 +6,8 @@
 /** Number of colours: the page's CSS has --series-0 to --series-5. */
 export const SERIES_COLOURS = 6;
 
-export type SeriesMark = 'circle' | 'triangle' | 'rect' | 'diamond';
+/** No circle: that is where a curve reaches the target. */
+export type SeriesMark = 'triangle' | 'rect' | 'diamond';
 
 export interface SeriesStyle {
   /** Number of the CSS variable. */
@@ -20,7 +21,7 @@ export interface SeriesStyle {
 const DASHES: readonly SeriesStyle['dash'][] = ['solid', [9, 4], [3, 3], [12, 3, 3, 3], [16, 5], [6, 2, 2, 2, 2, 2]];
 
 /** Of each round through the colours. */
-const MARKS: readonly SeriesStyle['mark'][] = [null, 'circle', 'triangle', 'rect', 'diamond'];
+const MARKS: readonly SeriesStyle['mark'][] = [null, 'rect', 'triangle', 'diamond'];
 
 /** Style of the `index`-th group; styles differ for the first 36. */
 export function seriesStyle(index: number): SeriesStyle {
