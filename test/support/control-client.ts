@@ -16,8 +16,9 @@ export interface ControlClient {
   terminate(): void;
 }
 
-export async function connectClient(url: string): Promise<ControlClient> {
-  const socket = new WebSocket(url, { perMessageDeflate: false });
+/** `ca`: for a wss:// address, the certificate of the authority to trust. */
+export async function connectClient(url: string, ca?: string): Promise<ControlClient> {
+  const socket = new WebSocket(url, { perMessageDeflate: false, ...(ca === undefined ? {} : { ca }) });
   const received: ControllerMessage[] = [];
   let wake: () => void = () => undefined;
   let over = false;
