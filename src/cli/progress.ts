@@ -111,7 +111,9 @@ function describeFault(event: RunEvent): string | null {
       return `draining: ${event.reason}`;
     case 'fault':
       if (event.kind === 'refused') return `refused ${event.message}`;
-      return ['not-finite', 'violation', 'checkpoint', 'evaluation'].includes(event.kind) ? event.message : null;
+      return ['not-finite', 'violation', 'checkpoint', 'evaluation', 'stalled'].includes(event.kind)
+        ? event.message
+        : null;
     default:
       return null;
   }

@@ -10,8 +10,9 @@ import type { Frame } from '../wire/frame.js';
 import { LIMITS } from '../wire/limits.js';
 import { createGate, PURPOSES, senderOf } from './admission.js';
 import { plainKernel } from './kernel/plain-kernel.js';
-import { createLinks } from './links.js';
-import { createPlanCollective, lostMember, type PlanCollective } from './plan-collective.js';
+import { createLinks, type Link } from './links.js';
+import { createPlanCollective, lostMember, type PlanCollective, stalledMember } from './plan-collective.js';
+import { createPatience, createProgressWatch, TICKS_PER_TIMEOUT } from './progress-watch.js';
 import { fetchState, sendState } from './state-transfer.js';
 import type { CollectiveResult, CollectiveTask, Communicator, CommunicatorOptions, Identity } from './task.js';
 
@@ -34,6 +35,7 @@ export async function createCommunicator(
   const kernel = options.kernel ?? plainKernel;
   let identity: Identity | null = null;
   let running: Running | null = null;
+  const patience = createPatience();
   const inbound = new Set<Connection>();
 
   const links = createLinks(transport, {
@@ -105,29 +107,61 @@ export async function createCommunicator(
     task.signal.addEventListener('abort', abort);
     if (task.signal.aborted) abort();
     running = { task, collective, fail };
+    const connected = new Map<number, Link>();
+    const watch = createProgressWatch(patience.ticks);
+    const ticking = watchStalls();
     try {
       links.open(task.group);
-      const { peers } = collective;
-      const connected = await Promise.all(peers.map((rank) => connect(assertPresent(task.members[rank], 'a member'))));
-      return await collective.run(new Map(connected.map((link, i) => [assertPresent(peers[i], 'a rank'), link])));
+      await Promise.all(collective.peers.map(connect));
+      const result = await collective.run(connected);
+      patience.ended(watch.longestPause);
+      return result;
     } catch (error) {
       // What is still on its way would end in vectors that are the caller's again, or be read from them.
       for (const rank of collective.peers) {
         if (!collective.isMoving(rank)) continue;
-        const { worker } = assertPresent(task.members[rank], 'a member');
-        links.drop(worker, new PreduceError('aborted', 'the collective was given up'));
+        links.drop(workerAt(rank), new PreduceError('aborted', 'the collective was given up'));
       }
       throw failure ?? error;
     } finally {
+      clearInterval(ticking);
       dialling.abort();
       task.signal.removeEventListener('abort', abort);
       links.shut();
       running = null;
     }
 
-    async function connect(peer: (typeof task.members)[number]): ReturnType<typeof links.get> {
+    function workerAt(rank: number): number {
+      return assertPresent(task.members[rank], 'a member').worker;
+    }
+
+    function watchStalls(): NodeJS.Timeout | undefined {
+      if (options.stallMs === undefined) return undefined;
+      return setInterval(() => {
+        const stalled = watch.tick(
+          collective.peers.map((rank) => ({
+            rank,
+            bytes: links.bytesReceived(workerAt(rank)) + collective.sentTo(rank),
+            lateness: connected.has(rank) ? collective.latenessOf(rank) : 0,
+          })),
+        );
+        if (stalled !== null) giveUpOn(workerAt(stalled));
+      }, options.stallMs / TICKS_PER_TIMEOUT);
+    }
+
+    /** A connection that is stuck, and not its other end, is made anew for the next group. */
+    function giveUpOn(worker: number): void {
+      patience.stalled();
+      const pauseMs = Math.round((watch.longestPause * (options.stallMs ?? 0)) / TICKS_PER_TIMEOUT);
+      const error = stalledMember(worker, pauseMs);
+      fail(error);
+      links.drop(worker, error);
+    }
+
+    async function connect(rank: number): Promise<void> {
+      const peer = assertPresent(task.members[rank], 'a member');
       try {
-        return await links.get(peer, self, dialling.signal);
+        connected.set(rank, await links.get(peer, self, dialling.signal));
       } catch (error) {
         if (dialling.signal.aborted) throw error;
         throw new PreduceError('connection-lost', `could not reach worker ${peer.worker} for a collective`, {
@@ -148,7 +182,11 @@ export async function createCommunicator(
     reduce,
     discard: (group) => links.discard(group),
     fetchState: (peer, into, { signal }) =>
-      fetchState(transport, peer, into, { identity: assertPresent(identity, 'an identity'), signal }),
+      fetchState(transport, peer, into, {
+        identity: assertPresent(identity, 'an identity'),
+        signal,
+        ...(options.stallMs === undefined ? {} : { stallMs: options.stallMs }),
+      }),
     async close() {
       links.close();
       for (const connection of inbound) connection.destroy(new PreduceError('aborted', 'this worker is closing'));

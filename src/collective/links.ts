@@ -42,6 +42,8 @@ export interface Links {
   /** Frames of the open group are no longer wanted. */
   shut(): void;
   discard(group: GroupId): void;
+  /** Bytes that came on the connections that there are to this worker. */
+  bytesReceived(worker: number): number;
   /** Drops the connections to this worker at once, with whatever is on its way. */
   drop(worker: number, reason: Error): void;
   close(): void;
@@ -231,6 +233,10 @@ export function createLinks(transport: Transport, handlers: LinkHandlers): Links
     discard(group) {
       if (group > lastOpened) discarded.add(group);
       for (const link of links.values()) sift(link);
+    },
+    bytesReceived(worker) {
+      const link = links.get(worker);
+      return (link?.dialled?.connection.bytesReceived ?? 0) + (link?.accepted?.connection.bytesReceived ?? 0);
     },
     drop: (worker, reason) => links.get(worker)?.destroy(reason),
     close() {

@@ -16,7 +16,7 @@ import type { CollectiveResult, CollectiveTask } from './task.js';
 export interface PlanCollective {
   /** Ranks of the members that this one exchanges frames with, ascending. */
   readonly peers: readonly number[];
-  /** Runs to the end, over a link to each of the peers; rejects when `fail` is called or a send fails. */
+  /** Runs to the end, over a link to each of the peers by rank; rejects when `fail` is called or a send fails. */
   run(links: ReadonlyMap<number, Link>): Promise<CollectiveResult>;
   /** Where the payload of a frame that the member at `rank` has begun to send belongs; null: nowhere. Throws `bad-frame`. */
   place(rank: number, header: FrameHeader): Uint8Array | null;
@@ -25,6 +25,13 @@ export interface PlanCollective {
   fail(error: Error): void;
   /** Whether a segment is on its way: from the vectors to the member at `rank`, or from it to its place. */
   isMoving(rank: number): boolean;
+  /**
+   * How late in the collective that comes which the member at `rank` owes now, of 0 to 1: values, room for values or its
+   * acknowledgement; null: nothing.
+   */
+  latenessOf(rank: number): number | null;
+  /** Values that the member at `rank` has been sent so far. */
+  sentTo(rank: number): number;
 }
 
 const SEGMENT_OF = { reduce: 'segment-reduce', gather: 'segment-gather' } as const satisfies Record<Phase, string>;
@@ -39,6 +46,13 @@ export function lostMember(worker: number, cause: unknown): PreduceError {
   return new PreduceError('connection-lost', `lost worker ${worker} in the middle of a collective`, {
     details: { worker },
     cause,
+  });
+}
+
+/** The error of a collective whose member `worker` is there, and moves nothing. */
+export function stalledMember(worker: number, pauseMs: number): PreduceError {
+  return new PreduceError('timeout', `worker ${worker} moved no data in a collective for ${pauseMs} ms`, {
+    details: { worker },
   });
 }
 
@@ -199,9 +213,21 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
     acknowledgedBy.add(from);
   }
 
+  /** Rounds count from 1, as there is a time before the first; the last thing owed is the acknowledgement. */
+  function latenessOf(j: number): number | null {
+    const rounds = plan.rounds.length + 1;
+    const missing = incoming.filter((each) => each.step.peer === j && !isWhole(each)).map(({ round }) => round + 1);
+    if (missing.length > 0) return Math.min(...missing) / rounds;
+    const sends = outgoing.filter(({ step }) => step.peer === j);
+    const isWaiting = sends.every(({ source, sent, isSending }) => isSending || sent === source.values.length);
+    return sends.length > 0 && isWaiting && !acknowledgedBy.has(j) ? 1 : null;
+  }
+
   return {
     peers,
     fail,
+    latenessOf,
+    sentTo: (j) => outgoing.reduce((sum, { step, sent }) => (step.peer === j ? sum + sent : sum), 0),
     isMoving: (j) =>
       outgoing.some(({ step, isSending }) => step.peer === j && isSending) ||
       incoming.some(({ step, placed, ready }) => step.peer === j && placed > ready),

@@ -8,6 +8,7 @@ import type { Connection, ConnectionHandlers, Transport } from '../transport/tra
 import { type Frame, NO_PAYLOAD } from '../wire/frame.js';
 import type { Peer } from '../wire/messages.js';
 import { dialAdmitted, PURPOSES, senderOf } from './admission.js';
+import { createProgressWatch, TICKS_PER_TIMEOUT } from './progress-watch.js';
 import type { Identity, ReplicaState } from './task.js';
 
 const NO_GROUP = 0 as GroupId;
@@ -42,14 +43,37 @@ export async function sendState(
   connection.close();
 }
 
-/** Fetches the replica of `peer` into `into`; the donor's k. Throws `connection-lost`, `aborted`, `refused`, `bad-frame`. */
+/** Ends a transfer of which nothing arrives for twice the time; returns how to stop that. */
+function watchDonor(connection: Connection, { worker }: Peer, stallMs: number): () => void {
+  const watch = createProgressWatch(TICKS_PER_TIMEOUT);
+  const ticking = setInterval(() => {
+    const stalled = watch.tick([{ rank: worker, bytes: connection.bytesReceived, lateness: 1 }]);
+    if (stalled === null) return;
+    connection.destroy(
+      new PreduceError('timeout', `worker ${worker} sent nothing of its replica for ${2 * stallMs} ms`),
+    );
+  }, stallMs / TICKS_PER_TIMEOUT);
+  return () => clearInterval(ticking);
+}
+
+export interface FetchOptions {
+  readonly identity: Identity;
+  readonly signal: AbortSignal;
+  /** As of a communicator. */
+  readonly stallMs?: number;
+}
+
+/**
+ * Fetches the replica of `peer` into `into`; the donor's k. Throws `connection-lost`, `aborted`, `refused`, `bad-frame`,
+ * `timeout`.
+ */
 export async function fetchState(
   transport: Transport,
   peer: Peer,
   into: Float32Array,
-  options: { readonly identity: Identity; readonly signal: AbortSignal },
+  options: FetchOptions,
 ): Promise<{ readonly k: number }> {
-  const { identity, signal } = options;
+  const { identity, signal, stallMs } = options;
   const target = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
   let filled = 0;
   let settle: { resolve(k: number): void; reject(error: Error): void } | null = null;
@@ -97,6 +121,7 @@ export async function fetchState(
   const abort = (): void => connection.destroy(new PreduceError('aborted', 'the transfer was given up'));
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
+  const unwatch = stallMs === undefined ? undefined : watchDonor(connection, peer, stallMs);
   try {
     await connection.send(stateFrame('state-request', senderOf(identity)));
     return { k: await received };
@@ -105,6 +130,7 @@ export async function fetchState(
     if (signal.aborted) throw new PreduceError('aborted', 'the transfer was given up', { cause: error });
     throw error;
   } finally {
+    unwatch?.();
     signal.removeEventListener('abort', abort);
     connection.close();
   }

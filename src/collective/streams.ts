@@ -16,6 +16,8 @@ export interface Stream {
 /** A receive of the plan on its way to completion; segments come in order. */
 export interface Incoming extends Stream {
   readonly step: Transfer;
+  /** Position of its round in the plan. */
+  readonly round: number;
   /** Values received or on their way to their place. */
   placed: number;
 }
@@ -81,10 +83,10 @@ export function createStreams(plan: Plan, task: CollectiveTask, scratch: Float32
     return { values, ready: values.length };
   }
 
-  function receive(step: Transfer): void {
+  function receive(step: Transfer, round: number): void {
     const target = partOf(output, step.part);
     const values = step.phase === 'gather' ? target : takeScratch(target.length);
-    const stream: Incoming = { step, values, ready: 0, placed: 0 };
+    const stream: Incoming = { step, round, values, ready: 0, placed: 0 };
     incoming.push(stream);
     if (step.phase === 'gather') held.set(step.part, stream);
   }
@@ -108,10 +110,12 @@ export function createStreams(plan: Plan, task: CollectiveTask, scratch: Float32
     held.set(part, sum);
   }
 
-  for (const step of plan.rounds.flat()) {
-    if (step.kind === 'receive') receive(step);
-    else if (step.kind === 'reduce') reduce(step);
-    else outgoing.push({ step, source: held.get(step.part) ?? own(step.part), sent: 0, isSending: false });
+  for (const [round, steps] of plan.rounds.entries()) {
+    for (const step of steps) {
+      if (step.kind === 'receive') receive(step, round);
+      else if (step.kind === 'reduce') reduce(step);
+      else outgoing.push({ step, source: held.get(step.part) ?? own(step.part), sent: 0, isSending: false });
+    }
   }
   return { incoming, sums, outgoing };
 }

@@ -55,8 +55,8 @@ export interface Communicator {
   setIdentity(identity: Identity): void;
   /**
    * Runs one collective to its end: resolves when `output` is whole *and* every segment that this member owes has been
-   * acknowledged. Rejects with `aborted` (signal) or `connection-lost` (a peer cannot be reached or is gone; details
-   * hold `worker`). Only one at a time.
+   * acknowledged. Rejects with `aborted` (signal), `connection-lost` (a peer cannot be reached or is gone) or `timeout` (a
+   * peer is there and moves nothing); details of the latter two hold `worker`. Only one at a time.
    */
   reduce(task: CollectiveTask): Promise<CollectiveResult>;
   /** Frames of this group will never be wanted again: drop those that came early, and those still to come. */
@@ -79,6 +79,11 @@ export interface CommunicatorOptions {
   readonly listen: Address;
   /** Default LIMITS.segmentBytes. */
   readonly segmentBytes?: number;
+  /**
+   * How long a peer may owe something and move nothing, in ms; up to twice that late in the collective, and more where
+   * longer pauses turned out well. Default: for ever.
+   */
+  readonly stallMs?: number;
   /** Sums the slices. Default: the plain one. */
   readonly kernel?: ReduceKernel;
   /** The replica to hand to whoever asks, null while there is none. Called for each request; its values are copied at once. */

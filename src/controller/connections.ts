@@ -5,16 +5,13 @@ import { assertPresent } from '../base/assert.js';
 import { PreduceError } from '../base/errors.js';
 import { workerId } from '../base/ids.js';
 import type { Life } from '../core/events.js';
-import { PROTOCOL_VERSION } from '../wire/limits.js';
+import { HEARTBEATS_PER_LIVENESS, PROTOCOL_VERSION } from '../wire/limits.js';
 import type { WorkerMessage } from '../wire/messages.js';
 import type { ControlPeer, ControlPeerHandlers } from './control-server.js';
 import { checkConnectionCount, checkHello, checkJoin, checkPlace, type Refusal } from './handshake.js';
 import type { RunParts } from './run-parts.js';
 import type { Session } from './sessions.js';
 import { onWorkerMessage } from './worker-messages.js';
-
-/** Heartbeats per liveness time-out; a worker is suspect after half the time-out without a sign of life. */
-export const HEARTBEATS_PER_LIVENESS = 5;
 
 /** Takes a new connection. */
 export function acceptConnection(run: RunParts, peer: ControlPeer): ControlPeerHandlers {
@@ -36,7 +33,7 @@ export function refuse({ story }: RunParts, session: Session, refusal: Refusal):
   story.tell({ type: 'fault', kind: 'refused', worker: null, message: `${peer.remote}: ${refusal.message}` });
 }
 
-/** To be called a few times per liveness time-out: finds those that say nothing. */
+/** To be called a few times per liveness time-out: finds those that have said nothing for half of it. */
 export function checkSilence(run: RunParts): void {
   const { livenessMs } = run.settings;
   const nowMs = performance.now();
@@ -90,6 +87,7 @@ function onHello(run: RunParts, session: Session, message: Extract<WorkerMessage
   const { runId, token, config, encrypts, livenessMs } = run.settings;
   const refusal = checkHello(message, token);
   if (refusal !== null) return refuse(run, session, refusal);
+  session.peer.prove();
   const isEvaluator = message.role === 'evaluator';
   if (isEvaluator && run.evaluations.connected) {
     return refuse(run, session, { code: 'refused', message: 'this run has an evaluator already' });

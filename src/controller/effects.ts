@@ -71,8 +71,7 @@ export function carryOut(run: RunParts, effect: Effect): void {
     case 'runEnded':
       return endRun(run, effect);
     case 'log':
-      if (effect.level !== 'warn') return;
-      return story.tell({ type: 'fault', kind: 'hold-expired', worker: null, message: effect.message });
+      return story.tell({ type: 'fault', kind: effect.kind, worker: effect.worker, message: effect.message });
     default:
       effect satisfies never;
   }

@@ -2,7 +2,7 @@
  * What a worker that has joined says: turned into core's events and the run's story.
  */
 import { PreduceError } from '../base/errors.js';
-import type { GroupId, LeaseId } from '../base/ids.js';
+import { type GroupId, type LeaseId, workerId } from '../base/ids.js';
 import type { Life } from '../core/events.js';
 import type { WorkerMessage } from '../wire/messages.js';
 import type { RunParts } from './run-parts.js';
@@ -36,7 +36,13 @@ export function onWorkerMessage(
       return step({ type: 'done', ...life, group });
     }
     case 'aborted':
-      return step({ type: 'aborted', ...life, group: message.group as GroupId, reason: message.reason });
+      return step({
+        type: 'aborted',
+        ...life,
+        group: message.group as GroupId,
+        reason: message.reason,
+        ...(message.stalled === undefined ? {} : { stalled: workerId(message.stalled) }),
+      });
     case 'leaseRequest':
       return step({ type: 'leaseRequested', ...life, finished: message.finished as LeaseId | null });
     case 'checkpointed': {

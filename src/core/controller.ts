@@ -2,7 +2,7 @@
  * The controller's state machine: events in, effects out; no sockets, timers or clocks (algorithms.md 3). Production, the
  * simulator and the property tests run this same code; the same events give the same effects.
  */
-import { assert } from '../base/assert.js';
+import { assert, assertPresent } from '../base/assert.js';
 import {
   checkCheckpoint,
   checkpointDeadlineMs,
@@ -44,6 +44,7 @@ import {
   suspectDeadlineMs,
 } from './membership.js';
 import { createRunState, type RunState } from './run-state.js';
+import { expireReports, onAnswered, onStalled, reportDeadlineMs } from './stalls.js';
 import { validateCoreConfig } from './validate-config.js';
 import { type RunView, viewOf } from './view.js';
 
@@ -76,9 +77,12 @@ export function createController(config: CoreConfig): Controller {
     },
     nextDeadlineMs() {
       if (state.ended) return null;
-      const deadlines = [suspectDeadlineMs(state), holdDeadlineMs(state), checkpointDeadlineMs(state)].filter(
-        (deadline) => deadline !== null,
-      );
+      const deadlines = [
+        suspectDeadlineMs(state),
+        reportDeadlineMs(state),
+        holdDeadlineMs(state),
+        checkpointDeadlineMs(state),
+      ].filter((deadline) => deadline !== null);
       return deadlines.length === 0 ? null : Math.min(...deadlines);
     },
     view: (nowMs = state.nowMs) => viewOf(state, nowMs),
@@ -134,8 +138,7 @@ function applyToMember(state: RunState, member: Member, event: WorkerEvent): str
       if (member.group?.id !== event.group) {
         return `reported group ${event.group}, but its open group is ${member.group?.id ?? 'none'}`;
       }
-      if (event.type === 'done') onDone(state, member);
-      else onAborted(state, member, event.reason);
+      onReported(state, member, event);
       return null;
     case 'leaseRequested':
       return onLeaseRequested(state, member, event.finished);
@@ -164,9 +167,20 @@ function applyToMember(state: RunState, member: Member, event: WorkerEvent): str
   }
 }
 
+function onReported(state: RunState, member: Member, event: Extract<WorkerEvent, { type: 'done' | 'aborted' }>): void {
+  const { group } = member;
+  if (event.type === 'done') onDone(state, member);
+  else onAborted(state, member, event.reason);
+  onAnswered(state, member);
+  if (event.type === 'aborted' && event.stalled !== undefined) {
+    onStalled(state, member, assertPresent(group, 'a group'), event.stalled);
+  }
+}
+
 /** Does all that the event has made possible. The order matters: joiners come before the round that waits for them. */
 function settle(state: RunState): void {
   expireSuspects(state);
+  expireReports(state);
   closeGroups(state);
   onFinalGroupClosed(state);
   if (state.ended) return;

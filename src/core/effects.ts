@@ -82,4 +82,10 @@ export type Effect =
       readonly holders: readonly WorkerId[];
       readonly progress: Progress;
     }
-  | { readonly type: 'log'; readonly level: 'info' | 'warn'; readonly message: string };
+  /** What people shall know. */
+  | {
+      readonly type: 'log';
+      readonly kind: 'hold-expired' | 'stalled';
+      readonly worker: WorkerId | null;
+      readonly message: string;
+    };

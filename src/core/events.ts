@@ -40,7 +40,13 @@ export type WorkerEvent =
   /** It holds the group's average and has handed over all that it owes. */
   | ({ readonly type: 'done'; readonly group: GroupId } & Life)
   /** It gave the group up (on its own account, or because it was told) and holds its own vector from before. */
-  | ({ readonly type: 'aborted'; readonly group: GroupId; readonly reason: string } & Life)
+  | ({
+      readonly type: 'aborted';
+      readonly group: GroupId;
+      readonly reason: string;
+      /** The member that was there and moved nothing, where that is why. */
+      readonly stalled?: WorkerId;
+    } & Life)
   /** It has nothing to work on. `finished` is the lease that it has just completed, all its steps committed. */
   | ({ readonly type: 'leaseRequested'; readonly finished: LeaseId | null } & Life)
   /** Answer to `askCheckpoint`: its state between two steps is kept. */

@@ -71,6 +71,7 @@ export function onDone(state: RunState, member: Member): void {
   member.k = kMax;
   member.signal = null;
   member.samplesSinceGroup = 0;
+  member.stalls = 0;
   member.finite = finite || exchangesGradients(state);
   if (kind === 'step' && state.strategy.usesServers === true) state.pulls.pulled(member.worker);
   enter(state, member, kind === 'final' ? 'finished' : 'computing');
@@ -112,6 +113,7 @@ export function abortGroupOf(state: RunState, member: Member, reason: string): v
 function abortGroup(state: RunState, open: OpenGroup, reason: string): void {
   if (open.aborted) return;
   open.aborted = true;
+  state.abortedSinceMs.set(open.group.id, state.nowMs);
   const { group } = open;
   state.filter.aborted(group.id);
   state.history.aborted(group.id);
@@ -143,6 +145,7 @@ export function closeGroups(state: RunState): void {
     });
     if (awaited) continue;
     state.openGroups.delete(id);
+    state.abortedSinceMs.delete(id);
     for (const { worker, incarnation } of group.members) {
       const member = state.members.get(worker);
       if (member?.incarnation !== incarnation) continue;
@@ -317,7 +320,7 @@ function expireHold(state: RunState, signals: readonly Signal[]): void {
   state.filter.holdExpired(signals.map((signal) => signal.worker));
   const size = Math.min(state.config.groupSize, activeWorkers(state).length);
   const message = `a hold for connectivity lasted ${holdTimeoutMs(state)} ms: grouping without the missing workers`;
-  state.effects.push({ type: 'log', level: 'warn', message });
+  state.effects.push({ type: 'log', kind: 'hold-expired', worker: null, message });
   const first = signals.slice(0, size);
   formStepGroup(state, { group: first.some(({ finite }) => finite) ? first : finiteFirst(signals).slice(0, size) });
 }

@@ -28,6 +28,10 @@ export interface Member {
   counted: boolean;
   /** Null: not suspect. */
   suspectSinceMs: number | null;
+  /** It held a group up: only its own report ends the suspicion. */
+  mustAnswer: boolean;
+  /** Groups running that stalled between it and another. */
+  stalls: number;
   /** How many groups there had been when it became suspect. */
   suspectSinceGroup: number;
   leaving: boolean;
@@ -64,6 +68,8 @@ export function createMember(worker: WorkerId, incarnation: number, nowMs: numbe
     counted: false,
     suspectSinceMs: null,
     suspectSinceGroup: 0,
+    mustAnswer: false,
+    stalls: 0,
     leaving: false,
     donor: null,
     failedDonors: new Set(),

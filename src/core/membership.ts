@@ -85,6 +85,8 @@ export function onSuspected(state: RunState, member: Member, reason: string): vo
 }
 
 export function onResumed(state: RunState, member: Member): void {
+  // Heartbeats are no answer.
+  if (member.mustAnswer) return;
   if (hasMissedRound(state, member)) return removeDead(state, member, 'rounds went by while it was silent');
   member.suspectSinceMs = null;
   state.roster.update(member);

@@ -64,6 +64,8 @@ export interface RunState {
   readonly openGroups: Map<GroupId, OpenGroup>;
   /** Open groups of which something has changed: they may be over. */
   readonly changedGroups: Set<GroupId>;
+  /** Open groups that were given up, and when: all their members owe a report. */
+  readonly abortedSinceMs: Map<GroupId, number>;
   /** Of effect only where the strategy uses servers. */
   readonly pulls: PullBook;
   /** Whether the servers hold the parameters. */
@@ -119,6 +121,7 @@ export function createRunState(config: CoreConfig): RunState {
     nextNumber: 0,
     openGroups: new Map(),
     changedGroups: new Set(),
+    abortedSinceMs: new Map(),
     pulls: createPullBook(roster),
     serversReady: false,
     nowMs: 0,

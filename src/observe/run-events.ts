@@ -132,6 +132,7 @@ export type FaultKind =
   | 'transfer'
   | 'not-finite'
   | 'hold-expired'
+  | 'stalled'
   | 'refused'
   | 'evaluation'
   | 'server'

@@ -133,8 +133,7 @@ export function playFleet(options: FleetOptions): FleetOutcome {
         gone.add(effect.worker);
         return tell({ type: 'workerDead', worker: effect.worker, reason: effect.reason });
       case 'log':
-        if (effect.level !== 'warn') return;
-        return tell({ type: 'fault', kind: 'hold-expired', worker: null, message: effect.message });
+        return tell({ type: 'fault', kind: effect.kind, worker: effect.worker, message: effect.message });
       case 'runEnded':
         return end(effect);
       default:

@@ -16,7 +16,7 @@ export interface ReceiverOwner {
   onBye(): void;
 }
 
-export interface Receiver extends Pick<Connection, 'pause' | 'resume'> {
+export interface Receiver extends Pick<Connection, 'pause' | 'resume' | 'bytesReceived'> {
   /** Memory for what arrives next, for a socket that reads straight into it. */
   space(): Uint8Array;
   /** So many bytes were read into it. Returns whether to read on. */
@@ -34,6 +34,7 @@ export interface Receiver extends Pick<Connection, 'pause' | 'resume'> {
 export function createReceiver(): Receiver {
   let owner: ReceiverOwner | null = null;
   let paused = false;
+  let bytesReceived = 0;
   /** Frames of the last chunk that came behind the one at which the receiver paused. */
   const held: Frame[] = [];
   const decoder = createFrameDecoder({
@@ -69,11 +70,18 @@ export function createReceiver(): Receiver {
 
   return {
     space: () => decoder.space(),
+    get bytesReceived() {
+      return bytesReceived;
+    },
     filled(count) {
+      bytesReceived += count;
       guard(() => decoder.filled(count));
       return !paused;
     },
-    push: (chunk) => guard(() => decoder.push(chunk)),
+    push(chunk) {
+      bytesReceived += chunk.byteLength;
+      guard(() => decoder.push(chunk));
+    },
     serve(value) {
       owner = value;
     },

@@ -113,11 +113,13 @@ function createEnd(remote: string, other: () => End): End {
     place: (header) => handlers?.place?.(header) ?? null,
     onFrame: (frame) => handlers?.onFrame(frame),
   });
+  let bytesReceived = 0;
   let ending = false;
   let over = false;
   let failure: Error | null = null;
 
   function deliver(bytes: Uint8Array): void {
+    bytesReceived += bytes.byteLength;
     try {
       decoder.push(bytes);
     } catch (error) {
@@ -134,6 +136,9 @@ function createEnd(remote: string, other: () => End): End {
 
   const end: End = {
     remote,
+    get bytesReceived() {
+      return bytesReceived;
+    },
     send(frame) {
       if (ending || over) return Promise.reject(lost(remote, failure ?? new Error('it was closed')));
       return other().take(encodeFrame(frame));

@@ -83,6 +83,9 @@ function attach(
 
   const connection: Connection = {
     remote,
+    get bytesReceived() {
+      return receiver.bytesReceived;
+    },
     send,
     pause: receiver.pause,
     resume: receiver.resume,

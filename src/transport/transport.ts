@@ -25,6 +25,8 @@ export interface ConnectionHandlers {
 export interface Connection {
   /** Name of the other end, for messages and logs. */
   readonly remote: string;
+  /** Bytes that came from the other end so far, those of frames that are not whole yet too. */
+  readonly bytesReceived: number;
   /**
    * Sends one frame. Resolves when the transport can take more (back-pressure), which says nothing about arrival; the
    * payload may be reused then. Rejects with `connection-lost` when the connection is or gets closed.

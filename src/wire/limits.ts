@@ -5,6 +5,9 @@
 /** Major numbers that differ are refused at join; minor ones are compatible. */
 export const PROTOCOL_VERSION = { major: 1, minor: 0 } as const;
 
+/** Heartbeats per liveness time-out, from which every other time-out derives. */
+export const HEARTBEATS_PER_LIVENESS = 5;
+
 export const LIMITS = {
   /** Longest control message, in bytes of UTF-8 (a layout of 10,000 tensors fits). */
   controlMessageBytesMax: 4 * 1024 * 1024,
@@ -22,6 +25,18 @@ export const LIMITS = {
   segmentBytes: 1024 * 1024,
   /** Unclaimed payload bytes (for groups that this member has not heard of yet) per connection before it stops reading. */
   unclaimedBytesMax: 8 * 1024 * 1024,
+  /** Control connections of a controller: its workers, its servers, an evaluator, and strangers. */
+  controlConnectionsMax: 8192,
+  /** Control connections that have not shown the token (or said `hello`, where there is none); one more costs the oldest its place. */
+  unprovenConnectionsMax: 2048,
+  /** The same of one address. */
+  unprovenPerAddressMax: 512,
+  /** Bytes that a control connection may send before it has shown the token. */
+  unprovenBytesMax: 64 * 1024,
+  /** Messages of one control connection that are read in a second; more have to wait. */
+  controlMessagesPerSecondMax: 20_000,
+  /** Bytes of one control connection that are read in a second. */
+  controlBytesPerSecondMax: 16 * 1024 * 1024,
   /** Connections to a data port, whatever their state: two for each other worker, and transfers. */
   dataConnectionsMax: 16_384,
   /** Connections to a data port that have not proven the run key; one more costs the oldest of them its place. */

@@ -93,7 +93,8 @@ const workerMessages = [
     overrun: z.boolean(),
   }),
   z.object({ type: z.literal('done'), group, bytesSent: count, reduceMs: z.number().nonnegative() }),
-  z.object({ type: z.literal('aborted'), group, reason: text }),
+  /** `stalled`: the member that was there and moved nothing, where that is why. */
+  z.object({ type: z.literal('aborted'), group, reason: text, stalled: worker.optional() }),
   z.object({ type: z.literal('leaseRequest'), finished: count.nullable() }),
   /**
    * Answer to `checkpoint`: this worker's state between two steps is kept. `lease`: the one that it has begun, `processed` of

@@ -10,6 +10,7 @@ import type { CollectiveTask, Communicator, ReplicaState } from '../collective/t
 import { planServer } from '../collective/plan/server.js';
 import { openVectorMemory, type VectorMemory } from '../collective/kernel/vector-memory.js';
 import { createTcpTransport } from '../transport/tcp.js';
+import { HEARTBEATS_PER_LIVENESS } from '../wire/limits.js';
 import type { ControllerMessage, GroupMessage, Peer } from '../wire/messages.js';
 import { connectControl, type ControlConnection } from './control-connection.js';
 import { failedMessage } from './failure.js';
@@ -50,6 +51,13 @@ function participants(
   };
 }
 
+/** Why this member gives a group up, and who is to blame where somebody moved nothing. */
+function whyAborted(error: unknown): { readonly reason: string; readonly stalled?: number } {
+  const reason = messageOf(error);
+  const worker = error instanceof PreduceError && error.code === 'timeout' ? error.details['worker'] : undefined;
+  return typeof worker === 'number' ? { reason, stalled: worker } : { reason };
+}
+
 interface Habits {
   readonly restores: boolean;
   readonly keepsCheckpoints: boolean;
@@ -72,6 +80,8 @@ export async function startCommSession(
   /** Null: this worker waits for its groups. */
   let passive: PassivePart | null = null;
   let readySinceMs = 0;
+  /** The run's liveness time-out; `welcome` tells. */
+  let livenessMs = 0;
   /** Data connections are encrypted: `welcome` tells, before anybody joins. */
   let encrypts = false;
   let ended = false;
@@ -104,7 +114,12 @@ export async function startCommSession(
     habits = message;
     vectors = { ...memory, stateSlots: message.vectors.stateSlots, handover: message.vectors.handover };
     communicator = await createCommunicator(
-      { listen: { host: control.localHost, port: 0 }, serve: () => snapshot, kernel: await memory.loadKernel() },
+      {
+        listen: { host: control.localHost, port: 0 },
+        serve: () => snapshot,
+        kernel: await memory.loadKernel(),
+        stallMs: livenessMs,
+      },
       { transport: createTcpTransport({ encrypts }) },
     );
     control.send({
@@ -176,7 +191,7 @@ export async function startCommSession(
     } catch (error) {
       running = null;
       if (isStep) part?.aborted();
-      if (!ended) control.send({ type: 'aborted', group: message.group, reason: messageOf(error) });
+      if (!ended) control.send({ type: 'aborted', group: message.group, ...whyAborted(error) });
     }
   }
 
@@ -237,6 +252,7 @@ export async function startCommSession(
     switch (message.type) {
       case 'welcome':
         heartbeat = setInterval(() => control.send({ type: 'heartbeat' }), message.heartbeatMs);
+        livenessMs = message.heartbeatMs * HEARTBEATS_PER_LIVENESS;
         encrypts = message.encrypts === true;
         post({ type: 'welcome', runId: message.runId, config: message.config });
         return;
