@@ -2,6 +2,7 @@
  * `preduce worker`: join a run, train until it ends.
  */
 import type { Command } from 'commander';
+import { PreduceError } from '../base/errors.js';
 import { followParent } from '../launch/child-process.js';
 import { parseTrainingConfig } from '../training/config.js';
 import { trainWorker } from '../training/loop.js';
@@ -45,6 +46,19 @@ async function runWorker(flags: WorkerFlags): Promise<void> {
   process.once('SIGTERM', leaveOnce);
   if (process.channel === undefined) process.once('SIGINT', leaveOnce);
 
+  for (;;) {
+    try {
+      return await trainOnce(flags, leave.signal);
+    } catch (error) {
+      const mayRejoin = error instanceof PreduceError && error.code === 'run-ended' && error.retryable;
+      if (!mayRejoin || leave.signal.aborted) throw error;
+      process.stderr.write(`${error.message}; joining anew\n`);
+    }
+  }
+}
+
+/** One life: from the join to the end of the run, or of this worker's part in it. */
+async function trainOnce(flags: WorkerFlags, leave: AbortSignal): Promise<void> {
   const connected = await connectWorker(await controllerOf(flags));
   try {
     const config = parseTrainingConfig(connected.config);
@@ -58,7 +72,7 @@ async function runWorker(flags: WorkerFlags): Promise<void> {
       train,
       worker: flags.worker ?? null,
       checkpointDirectory: flags.checkpointDir ?? null,
-      leave: leave.signal,
+      leave,
     });
     await model.release();
   } finally {

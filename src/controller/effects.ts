@@ -50,7 +50,7 @@ export function carryOut(run: RunParts, effect: Effect): void {
       sessions.release(effect, { type: 'left' });
       return story.tell({ type: 'workerLeft', worker: effect.worker });
     case 'dead':
-      sessions.release(effect, { type: 'close', reason: `declared dead: ${effect.reason}` });
+      sessions.release(effect, { type: 'close', reason: `declared dead: ${effect.reason}`, rejoin: true });
       return story.tell({ type: 'workerDead', worker: effect.worker, reason: effect.reason });
     case 'violation':
       sessions.release(effect, { type: 'close', reason: `protocol violation: ${effect.message}` });

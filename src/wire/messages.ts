@@ -178,8 +178,8 @@ const controllerMessages = [
   z.object({ type: z.literal('checkpoint'), checkpoint: count, fromK: k }),
   z.object({ type: z.literal('finish'), reason: text }),
   z.object({ type: z.literal('left') }),
-  /** The run is over (or this life was declared dead): close. */
-  z.object({ type: z.literal('close'), reason: text }),
+  /** The run is over, or this life was declared dead: close. `rejoin`: the worker may come back, as a new life. */
+  z.object({ type: z.literal('close'), reason: text, rejoin: z.boolean().optional() }),
   /** To the evaluator: pull these replicas, evaluate their mean. `final`: all hold the final model, one is enough. */
   z.object({
     type: z.literal('evaluate'),

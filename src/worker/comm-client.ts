@@ -56,7 +56,10 @@ export function startCommClient(options: CommThreadOptions): CommClient {
     } else if (message.type === 'failed') {
       fail(errorOf(message));
     } else if (message.type === 'closed') {
-      fail(new PreduceError('run-ended', `the controller ended this worker's part in the run: ${message.reason}`));
+      const { reason, rejoin: retryable } = message;
+      fail(
+        new PreduceError('run-ended', `the controller ended this worker's part in the run: ${reason}`, { retryable }),
+      );
     } else if (!KEPT_AS_FLAGS.has(message.type)) {
       unclaimed.push(message);
     }

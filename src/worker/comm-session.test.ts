@@ -94,7 +94,16 @@ describe('a comm session', () => {
   });
 
   it.each<[string, ControllerMessage, Partial<FromCommThread>]>([
-    ['a close', { type: 'close', reason: 'the run is over' }, { type: 'closed', reason: 'the run is over' }],
+    [
+      'a close',
+      { type: 'close', reason: 'the run is over' },
+      { type: 'closed', reason: 'the run is over', rejoin: false },
+    ],
+    [
+      'a close after which it may come back',
+      { type: 'close', reason: 'declared dead', rejoin: true },
+      { type: 'closed', reason: 'declared dead', rejoin: true },
+    ],
     [
       'what is not for a worker',
       { type: 'evaluate', mark: 1, final: false, peers: [], runKey: '', stateLength: 0 },

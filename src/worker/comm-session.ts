@@ -58,6 +58,8 @@ function whyAborted(error: unknown): { readonly reason: string; readonly stalled
   return typeof worker === 'number' ? { reason, stalled: worker } : { reason };
 }
 
+const CLOSED = { reason: 'closed' };
+
 interface Habits {
   readonly restores: boolean;
   readonly keepsCheckpoints: boolean;
@@ -96,7 +98,7 @@ export async function startCommSession(
   );
 
   /** `failure`: null where it ends as it should, for `reason`. */
-  function end(failure: unknown, reason = 'closed'): void {
+  function end(failure: unknown, { reason, rejoin = false }: { reason: string; rejoin?: boolean } = CLOSED): void {
     if (ended) return;
     ended = true;
     if (heartbeat !== null) clearInterval(heartbeat);
@@ -104,7 +106,7 @@ export async function startCommSession(
     running?.abort.abort();
     control.close();
     void Promise.resolve(communicator?.close()).finally(() => {
-      post(failure === null ? { type: 'closed', reason } : failedMessage(failure));
+      post(failure === null ? { type: 'closed', reason, rejoin } : failedMessage(failure));
       onEnd();
     });
   }
@@ -285,11 +287,11 @@ export async function startCommSession(
         onReleased(message);
         return;
       case 'close':
-        end(null, message.reason);
+        end(null, { reason: message.reason, rejoin: message.rejoin === true });
         return;
       case 'left':
         post({ type: 'left' });
-        end(null, 'left the run');
+        end(null, { reason: 'left the run' });
         return;
       case 'checkpoint': {
         const { checkpoint } = message;

@@ -134,7 +134,7 @@ export type FromCommThread =
   | { readonly type: 'finish'; readonly reason: string }
   | { readonly type: 'left' }
   /** The run is over or this worker is no longer part of it; the comm thread has closed everything. */
-  | { readonly type: 'closed'; readonly reason: string }
+  | { readonly type: 'closed'; readonly reason: string; readonly rejoin: boolean }
   | {
       readonly type: 'failed';
       readonly code: ErrorCode;
