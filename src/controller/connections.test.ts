@@ -30,7 +30,12 @@ function createRun(given: number): { connect(): FarEnd } {
   const core = createController(defaultCoreConfig({ minWorkers: LIMITS.workersMax }));
   const sessions = createSessions();
   for (let number = 0; number < given; number += 1) {
-    const session = sessions.open({ remote: 'gone', send: () => undefined, close: () => undefined });
+    const session = sessions.open({
+      remote: 'gone',
+      send: () => undefined,
+      prove: () => undefined,
+      close: () => undefined,
+    });
     session.join = JOIN;
     sessions.admit(session.ticket, { worker: workerId(number), incarnation: 1 });
     sessions.remove(session);
@@ -73,6 +78,7 @@ function createRun(given: number): { connect(): FarEnd } {
       const handlers = acceptConnection(run, {
         remote: 'far end',
         send: (message) => void sent.push(message),
+        prove: () => undefined,
         close: () => {
           closed = true;
         },

@@ -32,6 +32,7 @@ async function start({ requestTimeoutMs = 5000 } = {}): Promise<{
     health: () => ({ status: 'ok', workers: 3 }),
     accept(peer) {
       closeNow = () => peer.close();
+      peer.prove();
       return {
         onMessage(message) {
           messages.push(message);

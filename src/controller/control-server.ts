@@ -11,12 +11,15 @@ import { decodeWorkerMessage, encodeControl } from '../wire/control.js';
 import { LIMITS } from '../wire/limits.js';
 import type { Address, ControllerMessage, WorkerMessage } from '../wire/messages.js';
 import { closeReason } from './close-reason.js';
+import { createMessageRate, createUnprovenConnections, type UnprovenConnections } from './connection-limits.js';
 
 /** The server's end of one control connection. */
 export interface ControlPeer {
   /** Address of the other end, for messages. */
   readonly remote: string;
   send(message: ControllerMessage): void;
+  /** The other end has shown what it had to: the limits for strangers are no longer its own. */
+  prove(): void;
   /** Ends the connection once what was sent has gone out. */
   close(): void;
 }
@@ -84,6 +87,11 @@ function closeSocket(socket: WebSocket, code: number, reason: string): void {
   socket.once('close', () => clearTimeout(cut));
 }
 
+function lengthOf(data: RawData): number {
+  if (Array.isArray(data)) return data.reduce((sum, part) => sum + part.byteLength, 0);
+  return data.byteLength;
+}
+
 /** One message of a worker. Throws `bad-message`. */
 function decodeText(data: RawData, isBinary: boolean): WorkerMessage {
   if (isBinary) throw new PreduceError('bad-message', 'expected a text message of JSON, got a binary one');
@@ -98,9 +106,40 @@ function socketFailure(error: Error): PreduceError {
   return new PreduceError('connection-lost', messageOf(error), { cause: error });
 }
 
-function attach(socket: WebSocket, request: IncomingMessage, accept: ControlServerOptions['accept']): void {
+/** Ends a connection that says much before it has proven itself; returns how to call that off. */
+function limitBytes(request: IncomingMessage, end: (error: PreduceError) => void): () => void {
+  let bytes = 0;
+  const count = (chunk: Buffer): void => {
+    bytes += chunk.byteLength;
+    if (bytes <= LIMITS.unprovenBytesMax) return;
+    end(
+      new PreduceError(
+        'bad-message',
+        `expected at most ${LIMITS.unprovenBytesMax} bytes before a "hello" that is in order, got more`,
+      ),
+    );
+  };
+  // Before the WebSocket gets them, which takes them for a message as soon as they are one.
+  request.socket.prependListener('data', count);
+  return () => void request.socket.off('data', count);
+}
+
+function attach(
+  socket: WebSocket,
+  request: IncomingMessage,
+  { accept, unproven }: Pick<ControlServerOptions, 'accept'> & { readonly unproven: UnprovenConnections },
+): void {
   let failure: PreduceError | null = null;
+  const rate = createMessageRate(() => performance.now());
+  const mayTalk = limitBytes(request, (error) => {
+    failure ??= error;
+    socket.terminate();
+  });
   const handlers = accept({
+    prove() {
+      mayTalk();
+      unproven.prove(request.socket);
+    },
     remote: `${request.socket.remoteAddress ?? '?'}:${request.socket.remotePort ?? '?'}`,
     send(message) {
       if (socket.readyState === socket.OPEN) socket.send(encodeControl(message));
@@ -109,6 +148,11 @@ function attach(socket: WebSocket, request: IncomingMessage, accept: ControlServ
   });
   socket.on('message', (data, isBinary) => {
     if (failure !== null) return;
+    const pauseMs = rate.take(lengthOf(data));
+    if (pauseMs > 0 && !socket.isPaused) {
+      socket.pause();
+      setTimeout(() => socket.resume(), pauseMs).unref();
+    }
     try {
       handlers.onMessage(decodeText(data, isBinary));
     } catch (error) {
@@ -154,13 +198,16 @@ export async function startControlServer(options: ControlServerOptions): Promise
     response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(found ? options.health() : { error: 'not found' }));
   });
+  const unproven = createUnprovenConnections();
+  http.maxConnections = LIMITS.controlConnectionsMax;
+  http.on('connection', (socket) => unproven.add(socket));
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LIMITS.controlMessageBytesMax,
     perMessageDeflate: false,
   });
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    sockets.handleUpgrade(request, socket, head, (open) => attach(open, request, options.accept));
+    sockets.handleUpgrade(request, socket, head, (open) => attach(open, request, { accept: options.accept, unproven }));
   });
   const address = await listen(http, options.address);
   return {

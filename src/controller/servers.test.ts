@@ -36,6 +36,7 @@ function stand(count: number): Stand {
       const peer = {
         remote: 'far',
         send: (message: ControllerMessage) => void sent.push(message),
+        prove: () => undefined,
         close: () => undefined,
       };
       return { ...servers.connect(peer), sent };

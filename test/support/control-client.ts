@@ -12,6 +12,8 @@ export interface ControlClient {
   /** The next message of this type; those before it are dropped. Rejects when the connection closes first. */
   next<K extends ControllerMessage['type']>(type: K): Promise<Extract<ControllerMessage, { type: K }>>;
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
+  /** Resolves with true when the other end has answered a ping. */
+  answered(): Promise<boolean>;
   /** Cuts the connection with no farewell. */
   terminate(): void;
 }
@@ -52,6 +54,11 @@ export async function connectClient(url: string, ca?: string): Promise<ControlCl
       }
     },
     closed,
+    async answered() {
+      socket.ping();
+      await once(socket, 'pong');
+      return true;
+    },
     terminate: () => socket.terminate(),
   };
 }
