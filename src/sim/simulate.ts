@@ -6,9 +6,9 @@ import type { RunEvent } from '../observe/run-events.js';
 import { createSummary, type RunSummary } from '../observe/summary.js';
 import { playFleet } from './fleet.js';
 import type { LossPoint } from './loss-curve.js';
-import { createNetworkModel } from './network-model.js';
+import { createNetworkModel, type NetworkModel } from './network-model.js';
 import { createProblem, type ProblemName } from './problem.js';
-import { resolveSimulation, type SimulateOptions } from './simulate-options.js';
+import { type ResolvedSimulation, resolveSimulation, type SimulateOptions } from './simulate-options.js';
 
 /** The fields of a real run's summary, in virtual seconds, and what only a simulation has. */
 export interface SimulationResult extends RunSummary {
@@ -27,7 +27,16 @@ export interface SimulationResult extends RunSummary {
 
 /** Simulates one run; `onEvent` is told its story, as of a real one, but for its evaluations. Throws `bad-option`, `bad-config`, `bad-data`. */
 export function simulate(options: SimulateOptions, onEvent?: (event: RunEvent) => void): SimulationResult {
-  const { network, problemName, problem, ...resolved } = resolveSimulation(options);
+  const resolved = resolveSimulation(options);
+  return simulateResolved(resolved, createNetworkModel(resolved.network), onEvent);
+}
+
+/** Simulates one run on a network of the caller's. */
+export function simulateResolved(
+  { problemName, problem, ...resolved }: ResolvedSimulation,
+  network: NetworkModel,
+  onEvent?: (event: RunEvent) => void,
+): SimulationResult {
   const { core, workerCount, seed, targetLoss } = resolved;
   const summary = createSummary({
     strategy: core.strategy,
@@ -40,7 +49,7 @@ export function simulate(options: SimulateOptions, onEvent?: (event: RunEvent) =
   });
   const { curve, ...outcome } = playFleet({
     ...resolved,
-    network: createNetworkModel(network),
+    network,
     problem: createProblem(problemName, problem),
     onEvent(event) {
       summary.add(event);
