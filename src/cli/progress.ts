@@ -111,7 +111,9 @@ function describeFault(event: RunEvent): string | null {
       return `draining: ${event.reason}`;
     case 'fault':
       if (event.kind === 'refused') return `refused ${event.message}`;
-      return ['not-finite', 'violation', 'checkpoint', 'evaluation', 'stalled'].includes(event.kind)
+      return ['not-finite', 'violation', 'checkpoint', 'evaluation', 'stalled', 'cool-down', 'paused'].includes(
+        event.kind,
+      )
         ? event.message
         : null;
     default:

@@ -17,6 +17,7 @@ export interface RunFlags extends GroupingOptions {
   readonly workload?: string;
   readonly data?: string;
   readonly workers?: number;
+  readonly minWorkers?: number;
   readonly groupSize?: number;
   readonly localSteps?: number;
   readonly eager?: EagerRule;
@@ -54,6 +55,11 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     .option('--workload <name>', 'what to train, see `preduce workloads`', defaultWorkload)
     .option('--data <dir>', 'where its data lies (default: what the package ships)', path('--data'))
     .option('--workers <n>', 'worker processes (default: 4)', wholeNumber('--workers'))
+    .option(
+      '--min-workers <n>',
+      'pause below so many workers, until more have joined (default: 1)',
+      wholeNumber('--min-workers'),
+    )
     .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
     .option('--local-steps <h>', 'local SGD: steps between two averages (default: 8)', wholeNumber('--local-steps'))
     .option('--eager <rule>', 'eager-reduce: majority (default) or solo begins a round', oneOf('--eager', EAGER_RULES));
@@ -121,6 +127,7 @@ export function runOptionsOf(flags: RunFlags): RunOptions {
     workload: flags.workload,
     dataDirectory: flags.data,
     workers: flags.workers,
+    minWorkers: flags.minWorkers,
     groupSize: flags.groupSize,
     localSteps: flags.localSteps,
     eager: flags.eager,

@@ -119,12 +119,13 @@ function onJoin(run: RunParts, session: Session, message: Extract<WorkerMessage,
   if (refusal !== null) return refuse(run, session, refusal);
   session.state = 'joining';
   session.join = message;
-  run.step({ type: 'joined', ticket: session.ticket, requested });
+  run.step({ type: 'joined', ticket: session.ticket, requested, hostname: message.hostname });
 }
 
 function onClose(run: RunParts, session: Session, error: PreduceError | null): void {
   run.sessions.remove(session);
   if (session.state === 'evaluator') return run.evaluations.disconnect();
+  if (session.state === 'joining') return run.step({ type: 'joinWithdrawn', ticket: session.ticket });
   if (session.server !== null) return session.server.onClose(error?.message ?? 'its connection closed');
   if (session.state !== 'worker' || session.life === null) return;
   session.suspected = true;

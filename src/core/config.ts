@@ -94,6 +94,8 @@ export interface CoreConfig {
   readonly backups: number;
   /** Workers that must hold the model before anybody computes. */
   readonly minWorkers: number;
+  /** Workers that must hold the model and be there for groups to form while the run goes on. */
+  readonly minLiveWorkers: number;
   /** How long a suspect keeps its place, in ms; every other time-out derives from it. */
   readonly livenessMs: number;
   /** How long a group may be held for connectivity, in ms; `auto`: 10 x the slowest active worker's median iteration, at least 1 s. */
@@ -128,6 +130,7 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     staleness: 3,
     backups: 1,
     minWorkers: 2,
+    minLiveWorkers: 1,
     livenessMs: 5000,
     holdTimeoutMs: 'auto',
     ledger: null,

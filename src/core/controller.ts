@@ -12,6 +12,7 @@ import {
   onCheckpointFailed,
 } from './checkpoints.js';
 import type { CoreConfig } from './config.js';
+import { coolDownDeadlineMs, onJoinWithdrawn } from './cool-down.js';
 import type { Effect } from './effects.js';
 import {
   beginFinish,
@@ -28,6 +29,7 @@ import { guardFinite } from './finite-guard.js';
 import { closeGroups, formStepGroups, holdDeadlineMs, onAborted, onDone, onReady } from './groups.js';
 import type { Member } from './member.js';
 import {
+  admitHeld,
   countWorkers,
   expelViolator,
   expireSuspects,
@@ -81,6 +83,7 @@ export function createController(config: CoreConfig): Controller {
         suspectDeadlineMs(state),
         reportDeadlineMs(state),
         holdDeadlineMs(state),
+        coolDownDeadlineMs(state),
         checkpointDeadlineMs(state),
       ].filter((deadline) => deadline !== null);
       return deadlines.length === 0 ? null : Math.min(...deadlines);
@@ -108,6 +111,8 @@ function apply(state: RunState, event: ControllerEvent): void {
       return endWithoutServer(state, event.reason);
     case 'joined':
       return onJoined(state, event);
+    case 'joinWithdrawn':
+      return onJoinWithdrawn(state, event.ticket);
     default: {
       const member = findLife(state, event);
       if (member === null) return;
@@ -181,6 +186,7 @@ function onReported(state: RunState, member: Member, event: Extract<WorkerEvent,
 function settle(state: RunState): void {
   expireSuspects(state);
   expireReports(state);
+  admitHeld(state);
   closeGroups(state);
   onFinalGroupClosed(state);
   if (state.ended) return;

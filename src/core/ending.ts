@@ -5,7 +5,7 @@ import type { LeaseId } from '../base/ids.js';
 import { askCheckpoint, keepLaterLease } from './checkpoints.js';
 import { formGroup } from './groups.js';
 import { isSynced, type Member } from './member.js';
-import { letLeaversGo, lifeOf } from './membership.js';
+import { admitHeld, letLeaversGo, lifeOf } from './membership.js';
 import { enter, NOTHING_FINITE, type RunState } from './run-state.js';
 
 /** Gives what is wrong with the request, where it breaks the protocol. */
@@ -115,5 +115,6 @@ function end(state: RunState, holders: readonly Member['worker'][]): void {
   state.ended = true;
   const reason = state.finishReason ?? 'every worker has left or is dead';
   state.finishReason = reason;
+  admitHeld(state);
   state.effects.push({ type: 'runEnded', reason, holders, progress: state.progress });
 }

@@ -71,7 +71,15 @@ export type WorkerEvent =
 export type UntimedEvent =
   | WorkerEvent
   /** A connection passed the checks and wants to be a worker; `ticket` names the connection in the answer. */
-  | { readonly type: 'joined'; readonly ticket: number; readonly requested: WorkerId | null }
+  | {
+      readonly type: 'joined';
+      readonly ticket: number;
+      readonly requested: WorkerId | null;
+      /** The machine that it is on, as it says. */
+      readonly hostname?: string | null;
+    }
+  /** The connection closed before it was answered. */
+  | { readonly type: 'joinWithdrawn'; readonly ticket: number }
   /** The run shall end (deadline, target, Ctrl-C): drain, then the final average. */
   | { readonly type: 'stop'; readonly reason: string }
   /** All servers hold the parameters: workers may compute. Only where the strategy uses servers. */

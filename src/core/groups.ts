@@ -9,6 +9,7 @@ import type { Group, GroupKind } from './group.js';
 import type { Signal } from './grouping/signal-queue.js';
 import { iterationMedianMs, type Member, recordIteration } from './member.js';
 import { drawOf, goesOnByItself, misnumbered, onPassiveDone, passivesOf } from './passive.js';
+import { isPaused } from './pause.js';
 import {
   activeWorkers,
   enqueue,
@@ -213,6 +214,10 @@ export function formGroup(
 export function formStepGroups(state: RunState): void {
   for (;;) {
     const signals = state.roster.groupable;
+    if (isPaused(state)) {
+      state.waitReason = `waiting for ${state.config.minLiveWorkers} workers to be there`;
+      return endHold(state);
+    }
     if (signals.length === 0) return endHold(state);
     const decision = decide(state, signals);
     if ('alone' in decision) releaseAlone(state, decision.alone);

@@ -47,6 +47,11 @@ export interface Member {
   /** The group with it that is still open: even when it is done itself, the others may not be. */
   openGroup: GroupId | null;
   phaseSinceMs: number;
+  /** The machine that it is on, as it says. */
+  readonly hostname: string | null;
+  readonly joinedMs: number;
+  /** Short lives in a row that this one follows. */
+  readonly shortLives: number;
   /** Lengths of its last iterations, in ms, newest last. */
   readonly iterationsMs: number[];
   /** Their median; null without any. */
@@ -55,10 +60,18 @@ export interface Member {
 
 const ITERATIONS_KEPT = 15;
 
-export function createMember(worker: WorkerId, incarnation: number, nowMs: number): Member {
+export function createMember(
+  worker: WorkerId,
+  incarnation: number,
+  nowMs: number,
+  { hostname, shortLives }: Pick<Member, 'hostname' | 'shortLives'> = { hostname: null, shortLives: 0 },
+): Member {
   return {
     worker,
     incarnation,
+    hostname,
+    shortLives,
+    joinedMs: nowMs,
     phase: 'joining',
     k: 0,
     localSteps: 0,

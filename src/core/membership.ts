@@ -3,7 +3,8 @@
  */
 import { assertPresent } from '../base/assert.js';
 import { type WorkerId, workerId } from '../base/ids.js';
-import type { ControllerEvent, Life } from './events.js';
+import { type JoinEvent, noteDeath, shortLivesBefore, takeHeld } from './cool-down.js';
+import type { Life } from './events.js';
 import { abortGroupOf } from './groups.js';
 import { hasMissedRound } from './passive.js';
 import { createMember, type Member } from './member.js';
@@ -18,26 +19,45 @@ export function lifeOf(member: Member): Life {
   return { worker: member.worker, incarnation: member.incarnation };
 }
 
-export function onJoined(state: RunState, event: Extract<ControllerEvent, { type: 'joined' }>): void {
-  const { ticket, requested } = event;
+export function onJoined(state: RunState, event: JoinEvent): void {
+  if (!mayJoin(state, event)) return;
+  const shortLives = shortLivesBefore(state, event);
+  if (shortLives !== null) admit(state, event, shortLives);
+}
+
+/** Lets in whose cool-down is over; refuses everybody where the run ends. */
+export function admitHeld(state: RunState): void {
+  const isEnding = state.finishReason !== null;
+  for (const { event, life } of takeHeld(state, ({ untilMs }) => isEnding || untilMs <= state.nowMs)) {
+    if (mayJoin(state, event)) admit(state, event, life.count);
+  }
+}
+
+/** Refuses where it may not; a suspect whose number is asked for is dead. */
+function mayJoin(state: RunState, { ticket, requested }: JoinEvent): boolean {
   if (state.finishReason !== null) {
     state.effects.push({ type: 'refuse', ticket, reason: `the run is ending: ${state.finishReason}` });
-    return;
+    return false;
   }
   if (requested !== null) {
     const holder = state.members.get(requested);
     if (holder !== undefined && holder.suspectSinceMs === null) {
       const reason = `worker ${requested} is in this run and alive: ask for another number, or for none`;
       state.effects.push({ type: 'refuse', ticket, reason });
-      return;
+      return false;
     }
     // Whoever asks for a suspect's number is its successor.
     if (holder !== undefined) removeDead(state, holder, 'a new worker took its number');
   }
+  return true;
+}
+
+function admit(state: RunState, event: JoinEvent, shortLives: number): void {
+  const { ticket, requested } = event;
   const worker = requested ?? freeNumber(state);
   const incarnation = (state.incarnations.get(worker) ?? 0) + 1;
   state.incarnations.set(worker, incarnation);
-  const member = createMember(worker, incarnation, state.nowMs);
+  const member = createMember(worker, incarnation, state.nowMs, { hostname: event.hostname ?? null, shortLives });
   insert(state, member);
   state.effects.push({ type: 'admit', ticket, worker, incarnation });
 }
@@ -95,6 +115,7 @@ export function onResumed(state: RunState, member: Member): void {
 /** Takes a life out of the run; whatever it still sends is fenced by its incarnation. */
 export function removeDead(state: RunState, member: Member, reason: string): void {
   takeOut(state, member);
+  noteDeath(state, member);
   abortGroupOf(state, member, `worker ${member.worker} is dead: ${reason}`);
   state.effects.push({ type: 'dead', ...lifeOf(member), reason });
 }

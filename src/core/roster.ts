@@ -12,6 +12,8 @@ const PLACES = {
   unsynced: (member: Member) => !isSynced(member),
   /** May hand the model to a joiner, if it is fresh enough. */
   donors: (member: Member) => isSynced(member) && member.finite && member.suspectSinceMs === null && !member.leaving,
+  /** Holds the model, and is there. */
+  present: (member: Member) => isSynced(member) && member.suspectSinceMs === null && !member.leaving,
   /** Holds the model, and has not been told to start. */
   waiting: ({ phase }: Member) => phase === 'waiting',
   /** Has the model, or is about to, and has not sent its first READY. */

@@ -3,6 +3,7 @@
  */
 import type { GroupId, WorkerId } from '../base/ids.js';
 import type { CoreConfig } from './config.js';
+import type { HeldJoin, ShortLife } from './cool-down.js';
 import type { Effect } from './effects.js';
 import type { CheckpointPart } from './events.js';
 import type { Group, Lease, Progress } from './group.js';
@@ -70,6 +71,11 @@ export interface RunState {
   readonly pulls: PullBook;
   /** Whether the servers hold the parameters. */
   serversReady: boolean;
+  /** Short lives that nobody has followed, oldest first, and who waits since it does. */
+  shortLives: ShortLife[];
+  heldJoins: HeldJoin[];
+  /** Fewer workers are there than the run shall have. */
+  paused: boolean;
   nowMs: number;
   started: boolean;
   /** Null: no end in sight; else why no further step shall be taken. */
@@ -124,6 +130,9 @@ export function createRunState(config: CoreConfig): RunState {
     abortedSinceMs: new Map(),
     pulls: createPullBook(roster),
     serversReady: false,
+    shortLives: [],
+    heldJoins: [],
+    paused: false,
     nowMs: 0,
     started: false,
     finishReason: null,

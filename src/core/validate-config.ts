@@ -40,6 +40,9 @@ function* problems(config: CoreConfig): Generator<string> {
     yield `local steps: expected a whole number from 1, got ${config.localSteps}`;
   }
   if (!isWhole(minWorkers, 1)) yield `workers to start with: expected 1 or more, got ${minWorkers}`;
+  if (!isWhole(config.minLiveWorkers, 1) || config.minLiveWorkers > minWorkers) {
+    yield `least workers: expected 1 to the ${minWorkers} that the run starts with, got ${config.minLiveWorkers}`;
+  }
   if (weights.rule === 'dynamic' && !(weights.alpha > 0 && weights.alpha < 1)) {
     yield `alpha: expected a number between 0 and 1 (both excluded), got ${weights.alpha}`;
   }

@@ -33,6 +33,8 @@ export interface RunOptions extends GroupingOptions, OptimizationOptions {
   readonly strategy?: string;
   /** N, default 4. */
   readonly workers?: number;
+  /** Workers below which the run pauses until more have joined; default 1: never. */
+  readonly minWorkers?: number;
   /** P, default 2. */
   readonly groupSize?: number;
   /** H of local SGD, default 8. */
@@ -127,6 +129,16 @@ function checkSizes(options: { workers: number; groupSize: number; batchSamples:
   }
 }
 
+/** Throws `bad-option` where the run could never go on. */
+function checkMinWorkers(workers: number, minWorkers: number): void {
+  expectWhole('--min-workers', minWorkers, 1);
+  if (minWorkers <= workers) return;
+  throw new PreduceError(
+    'bad-option',
+    `--min-workers: expected at most the ${workers} workers of the run, got ${minWorkers}: lower it or raise --workers`,
+  );
+}
+
 function checkGroupSize(workers: number, groupSize: number): void {
   expectWhole('--workers', workers, 1);
   if (!Number.isSafeInteger(groupSize) || groupSize < 2) {
@@ -156,8 +168,9 @@ function checkServers(options: RunOptions, strategy: StrategyName, workers: numb
 
 /** What is handed to core as it is. */
 function groupingOf(options: RunOptions): Partial<CoreConfig> {
-  const { collective, servers, staleness, backups, livenessMs } = options;
+  const { collective, servers, staleness, backups, livenessMs, minWorkers } = options;
   return {
+    ...(minWorkers === undefined ? {} : { minLiveWorkers: minWorkers }),
     ...groupingConfig(options),
     ...(collective === undefined ? {} : { collective }),
     ...(servers === undefined ? {} : { servers }),
@@ -174,6 +187,7 @@ function groupingOf(options: RunOptions): Partial<CoreConfig> {
 export function resolveJoinedRun(options: RunOptions): CoreConfig {
   const { workers = DEFAULT_WORKERS, groupSize = DEFAULT_GROUP_SIZE, steps = null, durationMs = null } = options;
   checkGroupSize(workers, groupSize);
+  checkMinWorkers(workers, options.minWorkers ?? 1);
   if (steps !== null) expectWhole('--steps', steps, 1);
   if (durationMs !== null) expectPositive('--duration', durationMs);
   const strategy = resolveStrategy(options.strategy ?? 'partial-reduce');
@@ -225,6 +239,7 @@ export function resolveRun(options: RunOptions, sampleCount: number): ResolvedRu
   const batchSamples = options.batchSamples ?? defaults.batchSamples;
   const groupSize = options.groupSize ?? DEFAULT_GROUP_SIZE;
   checkSizes({ workers, groupSize, batchSamples, sampleCount });
+  checkMinWorkers(workers, options.minWorkers ?? 1);
   checkServers(options, strategy, workers);
   const threads = options.threads ?? 1;
   expectWhole('--threads', threads, 1);

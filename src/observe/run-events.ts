@@ -133,6 +133,8 @@ export type FaultKind =
   | 'not-finite'
   | 'hold-expired'
   | 'stalled'
+  | 'cool-down'
+  | 'paused'
   | 'refused'
   | 'evaluation'
   | 'server'
