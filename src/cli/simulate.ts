@@ -15,6 +15,7 @@ import { defined } from './defined.js';
 import { addGroupingFlags } from './grouping-flags.js';
 import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
 import { collect, duration, oneOf, realNumber, wholeNumber } from './parse.js';
+import { runReplay } from './simulate-replay.js';
 import { formatTable } from './table.js';
 
 export interface SimulateFlags extends GroupingOptions {
@@ -43,6 +44,7 @@ export interface SimulateFlags extends GroupingOptions {
   readonly targetLoss?: number;
   readonly evaluateEvery?: number;
   readonly seed?: number;
+  readonly replay?: string;
   readonly json?: boolean;
 }
 
@@ -53,6 +55,10 @@ export function addSimulateCommand(program: Command): void {
       'train small problems in virtual time: thousands of workers, no processes, the same result every time',
     );
   addSimulationFlags(addConfigFlag(command))
+    .option(
+      '--replay <directory>',
+      'play the run recorded there again, and tell what was predicted and what measured; with --strategy another on its machines',
+    )
     .option('--json', 'print one JSON object on stdout (with --strategies an array of them)')
     .addOption(new Option('--debug', 'show stack traces').hideHelp())
     .addHelpText(
@@ -62,7 +68,8 @@ Examples:
   preduce simulate --workers 8 --group-size 3 --slow hl:3
   preduce simulate --strategies partial-reduce,all-reduce --slow hl:3 --noise .2
   preduce simulate --workers 1024 --compute 80ms --bandwidth 1Gbit --noise .3
-  preduce simulate --slow trace:times.csv --problem logistic --json`,
+  preduce simulate --slow trace:times.csv --problem logistic --json
+  preduce simulate --replay runs/mine --strategies partial-reduce,all-reduce`,
     )
     .action(runSimulate);
 }
@@ -170,7 +177,7 @@ async function machinesOf(flags: SimulateFlags): Promise<Pick<SimulateOptions, '
 /** The simulation that the flags ask for, but for its strategies. Throws `bad-option`. */
 export async function simulateOptionsOf(flags: SimulateFlags): Promise<SimulateOptions> {
   const { compute, latency, controlLatency, bandwidth: bits, lr, batchSize, duration: length, evaluateEvery } = flags;
-  const { json: _json, strategies: _strategies, slow: _slow, ...same } = flags;
+  const { json: _json, replay: _replay, strategies: _strategies, slow: _slow, ...same } = flags;
   return defined({
     ...same,
     ...(await machinesOf(flags)),
@@ -185,7 +192,8 @@ export async function simulateOptionsOf(flags: SimulateFlags): Promise<SimulateO
   });
 }
 
-async function runSimulate(flags: SimulateFlags): Promise<void> {
+async function runSimulate(flags: SimulateFlags, command: Command): Promise<void> {
+  if (flags.replay !== undefined) return runReplay(flags.replay, flags, command);
   const options = await simulateOptionsOf(flags);
   if (flags.strategies === undefined) {
     const result = simulate(options);
