@@ -5,12 +5,12 @@ import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { messageOf, PreduceError } from '../base/errors.js';
 import { formatBytes, formatDuration, parseBytes } from '../base/units.js';
-import { COLLECTIVE_CHOICES, type CollectiveChoice } from '../core/config.js';
+import { COLLECTIVE_CHOICES, type CollectiveChoice, EAGER_RULES, type EagerRule } from '../core/config.js';
 import type { GroupingOptions } from '../core/grouping-options.js';
 import { parseTrace } from '../sim/compute-model.js';
 import { PROBLEM_NAMES } from '../sim/problem.js';
 import { simulate, type SimulationResult } from '../sim/simulate.js';
-import type { SimulateOptions } from '../sim/simulate-options.js';
+import { SIMULATED_STRATEGIES, type SimulateOptions } from '../sim/simulate-options.js';
 import { defined } from './defined.js';
 import { addGroupingFlags } from './grouping-flags.js';
 import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
@@ -24,6 +24,10 @@ export interface SimulateFlags extends GroupingOptions {
   readonly workers?: number;
   readonly groupSize?: number;
   readonly localSteps?: number;
+  readonly eager?: EagerRule;
+  readonly servers?: number;
+  readonly staleness?: number;
+  readonly backups?: number;
   readonly collective?: CollectiveChoice;
   readonly compute?: number;
   readonly noise?: number;
@@ -67,6 +71,7 @@ export function addSimulateCommand(program: Command): void {
 Examples:
   preduce simulate --workers 8 --group-size 3 --slow hl:3
   preduce simulate --strategies partial-reduce,all-reduce --slow hl:3 --noise .2
+  preduce simulate --strategies ps-bsp,ps-asp,ps-ssp --servers 4 --staleness 5
   preduce simulate --workers 1024 --compute 80ms --bandwidth 1Gbit --noise .3
   preduce simulate --slow trace:times.csv --problem logistic --json
   preduce simulate --replay runs/mine --strategies partial-reduce,all-reduce`,
@@ -81,7 +86,7 @@ export function addSimulationFlags(command: Command): Command {
 
 function addFleetFlags(command: Command): Command {
   const sized = command
-    .option('--strategy <name>', 'partial-reduce (default), all-reduce or local-sgd')
+    .option('--strategy <name>', `one of ${SIMULATED_STRATEGIES.join(', ')} (default: partial-reduce)`)
     .option('--strategies <a,b>', 'several instead, in one table; partial-reduce:constant is one, too')
     .option('--workers <n>', 'simulated workers (default: 8)', wholeNumber('--workers'))
     .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
@@ -89,12 +94,30 @@ function addFleetFlags(command: Command): Command {
       '--local-steps <h>',
       'local steps between two averages of local-sgd (default: 8)',
       wholeNumber('--local-steps'),
-    );
-  return addGroupingFlags(sized).option(
-    '--collective <plan>',
-    'auto (default: by the size of a group), direct or ring',
-    oneOf('--collective', COLLECTIVE_CHOICES),
+    )
+    .option('--eager <rule>', 'eager-reduce: majority (default) or solo begins a round', oneOf('--eager', EAGER_RULES));
+  return addServerFlags(
+    addGroupingFlags(sized).option(
+      '--collective <plan>',
+      'auto (default: by the size of a group), direct or ring',
+      oneOf('--collective', COLLECTIVE_CHOICES),
+    ),
   );
+}
+
+function addServerFlags(command: Command): Command {
+  return command
+    .option('--servers <s>', 'parameter servers of the ps strategies (default: 1)', wholeNumber('--servers'))
+    .option(
+      '--staleness <s>',
+      'ps-ssp: iterations that a worker may be ahead of the slowest (default: 3)',
+      wholeNumber('--staleness'),
+    )
+    .option(
+      '--backups <b>',
+      'ps-backup: gradients that a round does not wait for (default: 1)',
+      wholeNumber('--backups'),
+    );
 }
 
 function addMachineFlags(command: Command): Command {

@@ -5,7 +5,6 @@
  */
 import { assert, assertPresent } from '../base/assert.js';
 import type { WorkerId } from '../base/ids.js';
-import { plainKernel } from '../collective/kernel/plain-kernel.js';
 import type { CoreConfig } from '../core/config.js';
 import { createController } from '../core/controller.js';
 import type { Effect } from '../core/effects.js';
@@ -15,12 +14,15 @@ import { strategies } from '../core/strategies/strategies.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { type ComputeModel, createComputeClock } from './compute-model.js';
 import { createLossCurve, type LossCurve } from './loss-curve.js';
+import { createGroupPlay, type GroupOutcome } from './group-play.js';
 import { distanceFromMean } from './mean-replica.js';
-import type { CollectivePrice, NetworkModel } from './network-model.js';
+import type { NetworkModel } from './network-model.js';
 import type { Problem } from './problem.js';
+import { createSimServers, type SimServers } from './sim-servers.js';
 import { createSimWorker, type SimWorker } from './sim-worker.js';
 import { createTimeline } from './timeline.js';
 import { createTraceHash } from './trace-hash.js';
+import { createTraffic } from './traffic.js';
 
 export interface FleetOptions {
   readonly core: CoreConfig;
@@ -68,7 +70,14 @@ export function playFleet(options: FleetOptions): FleetOutcome {
   const steps = stepsPerRoundOf(core);
   const mustFinish = new Set<WorkerId>();
   const gone = new Set<WorkerId>();
-  const average = new Float32Array((workers[0] as SimWorker).exchanged.length);
+  const groups = createGroupPlay({
+    timeline,
+    traffic: createTraffic(network),
+    controlLatencyMs: network.controlLatencyMs,
+    workerOf,
+    servers: createServers(options),
+    onEnd: endGroup,
+  });
   let startMs: number | null = null;
   let isOver = false;
   let isStopping = false;
@@ -117,13 +126,15 @@ export function playFleet(options: FleetOptions): FleetOutcome {
       case 'start':
         return start(effect.worker);
       case 'formGroup':
-        return beginCollective(effect.group);
+        return formGroup(effect.group);
       case 'groupClosed': {
         const { group, committed, aborted } = effect;
         return tell({ type: 'groupClosed', group: group.id, kind: group.kind, committed, aborted });
       }
       case 'release':
         return release(effect);
+      case 'wentOn':
+        return tell({ type: 'wentOn', worker: effect.worker });
       case 'finish':
         return afterMessage(() => mustFinish.add(effect.worker));
       case 'evaluate':
@@ -160,77 +171,72 @@ export function playFleet(options: FleetOptions): FleetOutcome {
 
   function next(worker: WorkerId): void {
     if (gone.has(worker)) return;
-    const life = { worker, incarnation: INCARNATION };
-    if (mustFinish.has(worker)) {
-      return afterMessage(() => {
-        tell({ type: 'workerFinished', worker });
-        step({ type: 'finished', ...life });
-      });
-    }
+    if (mustFinish.has(worker)) return groups.whenFree(worker, () => finish(worker));
     const computeMs = workerOf(worker).nextComputeMs();
-    timeline.after(computeMs, () => {
-      const finite = workerOf(worker).step();
-      const { k } = workerOf(worker);
-      afterMessage(() => {
-        const samples = steps * batchSamples;
-        tell({ type: 'ready', worker, k, steps, samples, loss: null, finite, computeMs, paddingMs: 0, overrun: false });
-        if (!finite) tell({ type: 'fault', kind: 'not-finite', worker, message: `not finite after step ${k}` });
-        step({ type: 'ready', ...life, k, steps, samples, finite });
-      });
+    timeline.after(computeMs, () => groups.whenFree(worker, () => sendReady(worker, computeMs)));
+  }
+
+  function finish(worker: WorkerId): void {
+    workerOf(worker).rest();
+    groups.madeRoom(worker);
+    afterMessage(() => {
+      tell({ type: 'workerFinished', worker });
+      step({ type: 'finished', worker, incarnation: INCARNATION });
     });
+  }
+
+  function sendReady(worker: WorkerId, computeMs: number): void {
+    workerOf(worker).compute();
+    const { k, finite, goesOn } = workerOf(worker).ready();
+    groups.madeRoom(worker);
+    afterMessage(() => {
+      const samples = steps * batchSamples;
+      tell({ type: 'ready', worker, k, steps, samples, loss: null, finite, computeMs, paddingMs: 0, overrun: false });
+      if (!finite) tell({ type: 'fault', kind: 'not-finite', worker, message: `not finite after step ${k}` });
+      step({ type: 'ready', worker, incarnation: INCARNATION, k, steps, samples, finite });
+    });
+    if (goesOn) next(worker);
   }
 
   function release({ worker, k }: EffectOf<'release'>): void {
     tell({ type: 'released', worker, k });
     afterMessage(() => {
       if (gone.has(worker)) return;
-      workerOf(worker).takeAverage(workerOf(worker).exchanged, k);
+      workerOf(worker).commit(workerOf(worker).exchanged, k);
       next(worker);
     });
   }
 
-  /** GROUP reaches all members at the same time, and they end at the same time: a moment each is enough. */
-  function beginCollective(group: Group): void {
-    const { id, kind, collective, kMax, members } = group;
+  function formGroup(group: Group): void {
+    const { id, kind, kMax, members } = group;
+    const passive = members.filter((member) => member.passive === true).map(({ worker }) => worker);
     tell({
       type: 'groupFormed',
       group: id,
       kind,
       members: members.map((member) => member.worker),
+      ...(passive.length === 0 ? {} : { passive }),
       weights: members.map((member) => member.weight),
       staleness: members.map((member) => kMax - member.k),
       kMax,
     });
-    if (kind === 'final') replicaDistance = distanceFromMean(members.map(({ worker }) => workerOf(worker).parameters));
-    assert(collective !== 'server', 'no simulated run has servers');
-    const price = network.priceOf(collective, members.length);
-    timeline.after(network.controlLatencyMs + price.durationMs, () => endCollective(group, price));
+    if (kind === 'final') replicaDistance = distanceFromMean(members.map(({ worker }) => workerOf(worker).replica));
+    groups.formed(group);
   }
 
-  function endCollective({ id, kind, kMax, members }: Group, price: CollectivePrice): void {
-    const own = members.map(({ worker }) => workerOf(worker));
-    if (kind === 'final') for (const member of own) member.offerReplica();
-    plainKernel.weightedSumInto(
-      average,
-      own.map((member) => member.exchanged),
-      members.map((member) => member.weight),
-    );
-    for (const member of own) {
-      if (kind === 'final') member.takeFinal(average);
-      else member.takeAverage(average, kMax);
-    }
+  function endGroup({ id, members }: Group, { reduceMs, bytesSent }: GroupOutcome, goOn: readonly WorkerId[]): void {
     afterMessage(() => {
       members.forEach(({ worker }, rank) => {
-        tell({ type: 'reduced', group: id, worker, bytesSent: price.bytesSent(rank), reduceMs: price.durationMs });
+        tell({ type: 'reduced', group: id, worker, bytesSent: bytesSent(rank), reduceMs });
         step({ type: 'done', worker, incarnation: INCARNATION, group: id });
       });
     });
-    if (kind === 'step') for (const { worker } of members) next(worker);
+    for (const worker of goOn) next(worker);
   }
 
   function evaluate({ progress, workers: numbers }: EffectOf<'evaluate'>): void {
     if (numbers.length === 0) return;
-    const replicas = numbers.map((worker) => workerOf(worker).parameters);
+    const replicas = numbers.map((worker) => workerOf(worker).replica);
     const reached = curve.add({ timeMs: timeline.nowMs - (startMs ?? 0), ...progress }, replicas);
     if (reached && options.stopAtTarget) timeline.after(0, () => stop(`the loss reached ${options.targetLoss}`));
   }
@@ -243,7 +249,7 @@ export function playFleet(options: FleetOptions): FleetOutcome {
     const [first] = holders;
     // All hold the same.
     if (first === undefined) return;
-    curve.add({ timeMs: timeline.nowMs - (startMs ?? 0), ...progress }, [workerOf(first).parameters]);
+    curve.add({ timeMs: timeline.nowMs - (startMs ?? 0), ...progress }, [workerOf(first).replica]);
   }
 
   function advance(): void {
@@ -258,6 +264,8 @@ export function playFleet(options: FleetOptions): FleetOutcome {
   }
 
   for (let ticket = 0; ticket < workerCount; ticket += 1) step({ type: 'joined', ticket, requested: null });
+  // What they hold is what every replica begins with.
+  if (strategies[core.strategy].usesServers === true) step({ type: 'serversReady' });
   while (!isOver) advance();
   return { curve, traceHash: hash.digest(), events, replicaDistance };
 }
@@ -268,10 +276,15 @@ function stepsPerRoundOf(core: CoreConfig): number {
 
 function createWorkers(options: FleetOptions): readonly SimWorker[] {
   const { core, workerCount, compute, problem, learningRate, momentum, seed } = options;
-  const { exchanges } = strategies[core.strategy].replica;
+  const strategy = strategies[core.strategy];
   const stepsPerRound = stepsPerRoundOf(core);
   return Array.from({ length: workerCount }, (_, worker) => {
     const clock = createComputeClock(compute, { worker, workerCount, seed });
-    return createSimWorker({ worker, problem, clock, exchanges, stepsPerRound, learningRate, momentum, seed });
+    return createSimWorker({ worker, problem, clock, strategy, stepsPerRound, learningRate, momentum, seed });
   });
+}
+
+function createServers({ core, problem, learningRate, momentum }: FleetOptions): SimServers | null {
+  if (strategies[core.strategy].usesServers !== true) return null;
+  return createSimServers({ values: problem.initial(), servers: core.servers, learningRate, momentum });
 }

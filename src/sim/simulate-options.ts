@@ -3,8 +3,16 @@
  */
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
-import { COLLECTIVE_CHOICES, type CoreConfig, defaultCoreConfig, type StrategyName } from '../core/config.js';
+import {
+  COLLECTIVE_CHOICES,
+  type CoreConfig,
+  defaultCoreConfig,
+  EAGER_RULES,
+  type EagerRule,
+  type StrategyName,
+} from '../core/config.js';
 import { type GroupingOptions, groupingConfig } from '../core/grouping-options.js';
+import { strategies } from '../core/strategies/strategies.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import type { ComputeModel, Trace } from './compute-model.js';
@@ -20,6 +28,14 @@ export interface SimulateOptions extends GroupingOptions {
   readonly groupSize?: number;
   /** H of local SGD, default 8. */
   readonly localSteps?: number;
+  /** Whose READY begins a round of eager-reduce, default majority. */
+  readonly eager?: EagerRule;
+  /** S, parameter servers of the strategies that have them, default 1. */
+  readonly servers?: number;
+  /** s of ps-ssp, default 3. */
+  readonly staleness?: number;
+  /** b of ps-backup, default 1. */
+  readonly backups?: number;
   /** Time of an iteration without any slow-down, in ms; default 100. */
   readonly computeMs?: number;
   /** `--slow` specifications, traces not among them. */
@@ -32,8 +48,12 @@ export interface SimulateOptions extends GroupingOptions {
   readonly latencyMs?: number;
   /** Worker to controller, one way, in ms; default: as between workers. */
   readonly controlLatencyMs?: number;
-  /** Of each link, each way; default 10^10; Infinity: bytes cost nothing. */
+  /** Of each host's link, each way; default 10^10; Infinity: bytes cost nothing. */
   readonly bitsPerSecond?: number;
+  /** Workers that share a host's link: the first so many, the next, and so on. Default 1. */
+  readonly workersPerHost?: number;
+  /** Of what moves between workers of one host; default Infinity. */
+  readonly hostBitsPerSecond?: number;
   /** Default 45,000,000 (ResNet-18). */
   readonly modelBytes?: number;
   /** Default auto: by the size of each group. */
@@ -76,8 +96,8 @@ export interface ResolvedSimulation {
   readonly stopAtTarget: boolean;
 }
 
-/** Strategies whose workers are modelled. */
-export const SIMULATED_STRATEGIES: readonly StrategyName[] = ['partial-reduce', 'all-reduce', 'local-sgd'];
+/** Strategies whose workers are modelled: all. */
+export const SIMULATED_STRATEGIES = Object.keys(strategies) as readonly StrategyName[];
 
 const STEPS_PER_WORKER = 200;
 const EVALUATIONS = 50;
@@ -168,6 +188,11 @@ function resolveCore(
     strategy: named('strategy', options.strategy ?? 'partial-reduce', SIMULATED_STRATEGIES),
     groupSize,
     localSteps: whole('--local-steps', options.localSteps ?? 8, 1),
+    eager: named('eager rule', options.eager ?? 'majority', EAGER_RULES),
+    servers: whole('--servers', options.servers ?? 1, 1),
+    staleness: whole('--staleness', options.staleness ?? 3, 0),
+    backups: whole('--backups', options.backups ?? 1, 0),
+    seed: options.seed ?? 1,
     collective: named('collective', options.collective ?? 'auto', COLLECTIVE_CHOICES),
     minWorkers: workerCount,
     maxLocalSteps: steps,
@@ -190,14 +215,18 @@ function resolveCompute(options: SimulateOptions, workerCount: number): ComputeM
 
 function resolveNetwork(options: SimulateOptions): NetworkOptions {
   const latencyMs = notNegative('--latency', options.latencyMs ?? 0.1, ' ms');
-  const bitsPerSecond = options.bitsPerSecond ?? 1e10;
-  if (!(bitsPerSecond > 0)) {
-    throw badOption(`--bandwidth: expected more than 0 bits per second, or "unlimited", got ${bitsPerSecond}`);
-  }
   return {
     latencyMs,
     controlLatencyMs: notNegative('--control-latency', options.controlLatencyMs ?? latencyMs, ' ms'),
-    bitsPerSecond,
+    bitsPerSecond: rate('--bandwidth', options.bitsPerSecond ?? 1e10),
     modelBytes: whole('--model-bytes', options.modelBytes ?? 45e6, 0),
+    servers: options.servers ?? 1,
+    workersPerHost: whole('--workers-per-host', options.workersPerHost ?? 1, 1),
+    hostBitsPerSecond: rate('--host-bandwidth', options.hostBitsPerSecond ?? Number.POSITIVE_INFINITY),
   };
+}
+
+function rate(flag: string, bitsPerSecond: number): number {
+  if (bitsPerSecond > 0) return bitsPerSecond;
+  throw badOption(`${flag}: expected more than 0 bits per second, or "unlimited", got ${bitsPerSecond}`);
 }
