@@ -35,6 +35,8 @@ export interface SimulateFlags extends GroupingOptions {
   readonly latency?: number;
   readonly controlLatency?: number;
   readonly bandwidth?: number;
+  readonly workersPerHost?: number;
+  readonly hostBandwidth?: number;
   readonly modelBytes?: number;
   readonly problem?: string;
   readonly dimension?: number;
@@ -135,7 +137,21 @@ function addMachineFlags(command: Command): Command {
       'to the controller, one way (default: as --latency)',
       duration('--control-latency'),
     )
-    .option('--bandwidth <rate>', "of each worker's link, each way, or unlimited (default: 10Gbit)", bandwidth)
+    .option(
+      '--bandwidth <rate>',
+      "of each host's link, each way, or unlimited (default: 10Gbit)",
+      bandwidth('--bandwidth'),
+    )
+    .option(
+      '--workers-per-host <n>',
+      "workers that share a host's link (default: 1)",
+      wholeNumber('--workers-per-host'),
+    )
+    .option(
+      '--host-bandwidth <rate>',
+      'of what moves between workers of one host (default: unlimited)',
+      bandwidth('--host-bandwidth'),
+    )
     .option('--model-bytes <size>', 'what a collective averages (default: 45MB)', size('--model-bytes'));
 }
 
@@ -157,18 +173,20 @@ function addTrainingFlags(command: Command): Command {
 
 const BITS_PER_UNIT: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9, tbit: 1e12 };
 
-/** Bits per second of `1Gbit`, `100 Mbit/s`, `unlimited`. Throws `bad-option`. */
-function bandwidth(text: string): number {
-  if (text === 'unlimited') return Number.POSITIVE_INFINITY;
-  const match = /^(\d+(?:\.\d+)?|\.\d+)\s*([kmgt]?bit)(?:\/s|ps)?$/i.exec(text.trim());
-  const factor = BITS_PER_UNIT[match?.[2]?.toLowerCase() ?? ''];
-  if (match === null || factor === undefined) {
-    throw new PreduceError(
-      'bad-option',
-      `--bandwidth: expected a rate like 1Gbit or 100Mbit, or unlimited, got "${text}"`,
-    );
-  }
-  return Number(match[1]) * factor;
+/** Reads bits per second: `1Gbit`, `100 Mbit/s`, `unlimited`. Throws `bad-option`. */
+function bandwidth(flag: string): (text: string) => number {
+  return (text) => {
+    if (text === 'unlimited') return Number.POSITIVE_INFINITY;
+    const match = /^(\d+(?:\.\d+)?|\.\d+)\s*([kmgt]?bit)(?:\/s|ps)?$/i.exec(text.trim());
+    const factor = BITS_PER_UNIT[match?.[2]?.toLowerCase() ?? ''];
+    if (match === null || factor === undefined) {
+      throw new PreduceError(
+        'bad-option',
+        `${flag}: expected a rate like 1Gbit or 100Mbit, or unlimited, got "${text}"`,
+      );
+    }
+    return Number(match[1]) * factor;
+  };
 }
 
 function size(flag: string): (text: string) => number {
@@ -199,7 +217,8 @@ async function machinesOf(flags: SimulateFlags): Promise<Pick<SimulateOptions, '
 
 /** The simulation that the flags ask for, but for its strategies. Throws `bad-option`. */
 export async function simulateOptionsOf(flags: SimulateFlags): Promise<SimulateOptions> {
-  const { compute, latency, controlLatency, bandwidth: bits, lr, batchSize, duration: length, evaluateEvery } = flags;
+  const { compute, latency, controlLatency, bandwidth: bits, hostBandwidth, lr, batchSize } = flags;
+  const { duration: length, evaluateEvery } = flags;
   const { json: _json, replay: _replay, strategies: _strategies, slow: _slow, ...same } = flags;
   return defined({
     ...same,
@@ -208,6 +227,7 @@ export async function simulateOptionsOf(flags: SimulateFlags): Promise<SimulateO
     latencyMs: latency,
     controlLatencyMs: controlLatency,
     bitsPerSecond: bits,
+    hostBitsPerSecond: hostBandwidth,
     learningRate: lr,
     batchSamples: batchSize,
     durationMs: length,
