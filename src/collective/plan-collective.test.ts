@@ -173,7 +173,7 @@ describe('a ring', () => {
     expect(await taken()).not.toContain('0: ack 0 0');
     collective.onFrame(0, segment('segment-reduce', 1, 2, [3, 3]));
     expect(await taken()).toContain('0: ack 0 0');
-    expect(await outcome).toEqual({ bytesSent: 64, bytesReceived: 64 });
+    expect(await outcome).toEqual({ bytesSent: 64, bytesReceived: 64, clipped: [] });
   });
 
   it.each([

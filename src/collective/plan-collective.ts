@@ -2,9 +2,10 @@
  * One collective at one member: executes a plan, segment by segment, and follows what is still owed. A segment is summed
  * and passed on as soon as it is there; no member waits for all others to finish a round, nor for the whole of a part.
  */
-import { assertPresent } from '../base/assert.js';
+import { assert, assertPresent } from '../base/assert.js';
 import { PreduceError } from '../base/errors.js';
 import type { Frame, FrameHeader } from '../wire/frame.js';
+import { type ClipExchange, createClipExchange } from './clip-exchange.js';
 import type { ReduceKernel } from './kernel/reduce-kernel.js';
 import type { Link } from './links.js';
 import { emptyFrame } from './links.js';
@@ -36,6 +37,8 @@ export interface PlanCollective {
 
 const SEGMENT_OF = { reduce: 'segment-reduce', gather: 'segment-gather' } as const satisfies Record<Phase, string>;
 const BYTES_PER_VALUE = Float32Array.BYTES_PER_ELEMENT;
+/** When a clipping member's measure is due, in rounds counted from 1. */
+const MEASURE_ROUND = 1.5;
 
 function bytesOf(values: Float32Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
@@ -81,16 +84,25 @@ function isSameMemory(a: Uint8Array, b: Uint8Array): boolean {
   return a.buffer === b.buffer && a.byteOffset === b.byteOffset;
 }
 
+/** What is done to sums beside summing: both need them whole. */
+interface SumRules {
+  readonly kernel: ReduceKernel;
+  readonly apply: CollectiveTask['apply'];
+  readonly clip: ClipExchange | null;
+}
+
 /** Sums what has come of every operand since the last time. */
-function extend(sum: Sum, kernel: ReduceKernel, apply: CollectiveTask['apply']): void {
+function extend(sum: Sum, { kernel, apply, clip }: SumRules): void {
   const { values, operands, weights, ready } = sum;
   let end = values.length;
   for (const operand of operands) end = Math.min(end, operand.ready);
   if (end === ready) return;
-  // What is applied is applied as a whole.
-  if (apply !== undefined && end < values.length) return;
+  if ((apply !== undefined || clip !== null) && end < values.length) return;
+  // The other parts are not measured yet.
+  if (clip?.factors === null) return;
   const slices = operands.map((operand) => operand.values.subarray(ready, end));
-  kernel.weightedSumInto(values.subarray(ready, end), slices, weights);
+  if (clip === null || clip.clipped.length === 0) kernel.weightedSumInto(values.subarray(ready, end), slices, weights);
+  else clip.sumInto(values, slices);
   apply?.(values);
   sum.ready = end;
 }
@@ -103,6 +115,9 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
     typeof collective === 'string' ? planCollective(collective, task.rank, count, task.input.length) : collective;
   const scratch = task.scratch ?? new Float32Array(scratchLength(task.input.length, count));
   const { incoming, sums, outgoing } = createStreams(plan, task, scratch);
+  const clip = task.clips === true ? createClipExchange(task.rank, task.weights) : null;
+  assert(clip === null || plan.name === 'direct', 'only the direct plan clips');
+  const rules: SumRules = { kernel, apply: task.apply, clip };
   const segmentLength = Math.max(1, Math.floor(segmentBytes / BYTES_PER_VALUE));
   const receivers = new Set(outgoing.map(({ step }) => step.peer));
   /** Members whose frames are still to come, or to be acknowledged. */
@@ -113,6 +128,7 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
   let bytesSent = 0;
   let bytesReceived = 0;
   let acksOnTheirWay = 0;
+  let measuresOnTheirWay = 0;
   let over = false;
   let failure: Error | null = null;
   let settle: { resolve(result: CollectiveResult): void; reject(error: Error): void } | null = null;
@@ -155,10 +171,28 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
     });
   }
 
+  /** Measures the own part once it has all slices, and tells everybody. */
+  function measure(each: ClipExchange): void {
+    const [sum] = sums;
+    if (sum === undefined || !sum.operands.every(isWhole)) return;
+    const payload = each.measure(sum.operands.map(({ values }) => values));
+    if (payload === null) return;
+    for (const j of peers) {
+      measuresOnTheirWay += 1;
+      send(j, { type: 'measure', group: task.group, part: task.rank, offset: 0, payload }, () => {
+        measuresOnTheirWay -= 1;
+      });
+    }
+  }
+
+  function hasMeasureOf(j: number): boolean {
+    return clip === null || clip.has(j);
+  }
+
   /** Tells whoever has sent everything that it owes this member nothing more. */
   function acknowledge(): void {
     for (const j of senders) {
-      if (!incoming.every((each) => each.step.peer !== j || isWhole(each))) continue;
+      if (!hasMeasureOf(j) || !incoming.every((each) => each.step.peer !== j || isWhole(each))) continue;
       senders.delete(j);
       acksOnTheirWay += 1;
       send(j, emptyFrame('ack', task.group), () => {
@@ -171,6 +205,7 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
     return (
       senders.size === 0 &&
       acksOnTheirWay === 0 &&
+      measuresOnTheirWay === 0 &&
       acknowledgedBy.size === receivers.size &&
       outgoing.every(({ source, sent, isSending }) => !isSending && sent === source.values.length) &&
       sums.every(isWhole)
@@ -180,12 +215,13 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
   /** Takes whatever steps have become possible. */
   function advance(): void {
     if (over || settle === null) return;
-    for (const sum of sums) extend(sum, kernel, task.apply);
+    if (clip !== null) measure(clip);
+    for (const sum of sums) extend(sum, rules);
     for (const each of outgoing) pump(each);
     acknowledge();
     if (!isOver()) return;
     over = true;
-    settle.resolve({ bytesSent, bytesReceived });
+    settle.resolve({ bytesSent, bytesReceived, clipped: clip?.clipped ?? [] });
   }
 
   /** The receive that a segment is of; null for other frames. Throws `bad-frame`. */
@@ -217,6 +253,8 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
   function latenessOf(j: number): number | null {
     const rounds = plan.rounds.length + 1;
     const missing = incoming.filter((each) => each.step.peer === j && !isWhole(each)).map(({ round }) => round + 1);
+    // Between the first round and the second.
+    if (!hasMeasureOf(j)) missing.push(MEASURE_ROUND);
     if (missing.length > 0) return Math.min(...missing) / rounds;
     const sends = outgoing.filter(({ step }) => step.peer === j);
     const isWaiting = sends.every(({ source, sent, isSending }) => isSending || sent === source.values.length);
@@ -243,6 +281,7 @@ export function createPlanCollective(task: CollectiveTask, segmentBytes: number,
       const receive = receiveOf(from, headerOf(frame));
       if (receive !== null) onSegment(from, frame, receive);
       else if (frame.type === 'ack') onAck(from);
+      else if (frame.type === 'measure' && clip !== null) clip.take(from, frame.payload);
       else throw new PreduceError('bad-frame', `expected a segment or an ack in a collective, got ${frame.type}`);
       advance();
     },

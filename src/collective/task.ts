@@ -11,6 +11,8 @@ export interface CollectiveTask {
   readonly group: GroupId;
   /** The plan that all members agree on. Or one that does not follow from the members alone: this member's part of it. */
   readonly collective: PlanName | Plan;
+  /** Bounds members that are far from the others (clip.ts); the direct plan only. Default false. */
+  readonly clips?: boolean;
   /** Called with a sum once it is whole, before anybody gets it: may overwrite it. Default: it is sent as it is. */
   readonly apply?: (sum: Float32Array) => void;
   /** All members, this one too, in the order that all members agree on. */
@@ -32,6 +34,8 @@ export interface CollectiveTask {
 export interface CollectiveResult {
   readonly bytesSent: number;
   readonly bytesReceived: number;
+  /** Ranks of the members that were bounded; empty unless the task clips. */
+  readonly clipped: readonly number[];
 }
 
 /** A replica as a donor serves it. */

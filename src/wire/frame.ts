@@ -31,6 +31,8 @@ export const FRAME_TYPES = [
   'challenge',
   /** Answer to `challenge`; payload: the dialling end's proof. */
   'proof',
+  /** Robust clipping; payload: the measure of the sender's part, float64 (clip.ts). */
+  'measure',
 ] as const;
 
 export type FrameType = (typeof FRAME_TYPES)[number];

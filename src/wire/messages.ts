@@ -92,7 +92,14 @@ const workerMessages = [
     /** True when the step took longer than the emulated device allows. */
     overrun: z.boolean(),
   }),
-  z.object({ type: z.literal('done'), group, bytesSent: count, reduceMs: z.number().nonnegative() }),
+  z.object({
+    type: z.literal('done'),
+    group,
+    bytesSent: count,
+    reduceMs: z.number().nonnegative(),
+    /** Members that were bounded by robust clipping; the group's first member tells. */
+    clipped: z.array(worker).max(LIMITS.workersMax).optional(),
+  }),
   /** `stalled`: the member that was there and moved nothing, where that is why. */
   z.object({ type: z.literal('aborted'), group, reason: text, stalled: worker.optional() }),
   z.object({ type: z.literal('leaseRequest'), finished: count.nullable() }),
@@ -169,6 +176,8 @@ const controllerMessages = [
     progress,
     /** With `server`: the servers, in the order of their parts. */
     servers: z.array(peer).max(LIMITS.workersMax).optional(),
+    /** Bound members that are far from the others. */
+    robust: z.literal('clip').optional(),
   }),
   /** To servers also whether some member holds the result, so that it stands. */
   z.object({ type: z.literal('abort'), group, reason: text, keep: z.boolean().optional() }),
