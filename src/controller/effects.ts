@@ -18,6 +18,11 @@ export function carryOut(run: RunParts, effect: Effect): void {
       if (session !== undefined) refuse(run, session, { code: 'refused', message: effect.reason });
       return;
     }
+    case 'welcomeBack':
+    case 'returnRefused':
+    case 'persist':
+      // No connection says that it is back, and no run is written down.
+      return;
     case 'seed':
       return sessions.send(effect, { type: 'seed' });
     case 'transfer':

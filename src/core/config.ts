@@ -108,6 +108,8 @@ export interface CoreConfig {
   readonly evaluateEverySamples: number | null;
   /** Null: no checkpoints, also not at the end. */
   readonly checkpoints: CheckpointConfig | null;
+  /** Whether `persist` tells of the facts that a controller started again goes on from. */
+  readonly persists: boolean;
   /** Null: a run from the beginning. Else every worker until the start is told `seed`, and brings what it had. */
   readonly restored: RestoredRun | null;
 }
@@ -137,6 +139,7 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     maxLocalSteps: null,
     evaluateEverySamples: null,
     checkpoints: null,
+    persists: false,
     restored: null,
     ...overrides,
   };

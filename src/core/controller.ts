@@ -25,6 +25,7 @@ import {
   onLeaseRequested,
 } from './ending.js';
 import type { ControllerEvent, WorkerEvent } from './events.js';
+import { type Continuation, persistChanges, restoreFacts } from './facts.js';
 import { guardFinite } from './finite-guard.js';
 import { closeGroups, formStepGroups, holdDeadlineMs, onAborted, onDone, onReady } from './groups.js';
 import type { Member } from './member.js';
@@ -45,6 +46,7 @@ import {
   startTransfers,
   suspectDeadlineMs,
 } from './membership.js';
+import { onReturned, refuseReturn } from './returns.js';
 import { createRunState, type RunState } from './run-state.js';
 import { expireReports, onAnswered, onStalled, reportDeadlineMs } from './stalls.js';
 import { validateCoreConfig } from './validate-config.js';
@@ -61,10 +63,9 @@ export interface Controller {
   rho(): number | null;
 }
 
-/** Throws `bad-config`. */
-export function createController(config: CoreConfig): Controller {
-  validateCoreConfig(config);
-  const state = createRunState(config);
+/** `continuation`: the run goes on from what an earlier controller had written down, in a new term. Throws `bad-config`. */
+export function createController(config: CoreConfig, continuation: Continuation | null = null): Controller {
+  const state = createState(config, continuation);
   return {
     step(event) {
       assert(event.nowMs >= state.nowMs, `time runs backwards: ${event.nowMs} after ${state.nowMs}`);
@@ -75,6 +76,7 @@ export function createController(config: CoreConfig): Controller {
         apply(state, event);
         if (!state.ended) settle(state);
       }
+      persistChanges(state);
       return state.effects;
     },
     nextDeadlineMs() {
@@ -93,7 +95,21 @@ export function createController(config: CoreConfig): Controller {
   };
 }
 
+function createState(config: CoreConfig, continuation: Continuation | null): RunState {
+  if (continuation === null) {
+    validateCoreConfig(config);
+    return createRunState(config);
+  }
+  const { facts } = continuation;
+  const inNewTerm = { ...config, term: facts.term + 1 };
+  validateCoreConfig(inNewTerm);
+  const state = createRunState(inNewTerm, facts);
+  restoreFacts(state, continuation);
+  return state;
+}
+
 function refuseLate(state: RunState, event: ControllerEvent): void {
+  if (event.type === 'returned') return refuseReturn(state, event);
   if (event.type !== 'joined') return;
   state.effects.push({ type: 'refuse', ticket: event.ticket, reason: `the run is over: ${state.finishReason}` });
 }
@@ -111,6 +127,8 @@ function apply(state: RunState, event: ControllerEvent): void {
       return endWithoutServer(state, event.reason);
     case 'joined':
       return onJoined(state, event);
+    case 'returned':
+      return onReturned(state, findLife(state, event), event);
     case 'joinWithdrawn':
       return onJoinWithdrawn(state, event.ticket);
     default: {

@@ -3,6 +3,7 @@
  */
 import type { GroupId, WorkerId } from '../base/ids.js';
 import type { CheckpointPart, Life } from './events.js';
+import type { RunFacts } from './facts.js';
 import type { Group, Lease, LedgerState, Progress } from './group.js';
 
 export type Effect =
@@ -10,6 +11,12 @@ export type Effect =
   | ({ readonly type: 'admit'; readonly ticket: number } & Life)
   /** Answer to `joined`: not taken, and why (the run is over, the number is taken by a living worker). */
   | { readonly type: 'refuse'; readonly ticket: number; readonly reason: string }
+  /** Answer to `returned`: the connection `ticket` is this worker's from now on. What it says it is doing, it does. */
+  | ({ readonly type: 'welcomeBack'; readonly ticket: number; readonly progress: Progress } & Life)
+  /** Answer to `returned`: that life is over. `rejoin`: the worker may come as a new one. */
+  | { readonly type: 'returnRefused'; readonly ticket: number; readonly reason: string; readonly rejoin: boolean }
+  /** Comes first: to be written down before anything else is done, so that the next controller of the run knows of it. */
+  | { readonly type: 'persist'; readonly facts: RunFacts }
   /** The first worker's own initial model is the run's model; it answers `synced`. */
   | ({ readonly type: 'seed' } & Life)
   /** The joiner shall fetch the model from the donor; it answers `synced` or `transferFailed`. */

@@ -23,6 +23,27 @@ export interface CheckpointPart {
   readonly sha256: string;
 }
 
+/** Where a worker stands that comes back on a new connection. It may have gone on alone since. */
+export interface Standing {
+  /**
+   * joining: without the model. waiting: not told to start. computing: between two READYs, or READY where `ready` says so. idle: it
+   * waits for a lease. finished: its replica rests for the final average.
+   */
+  readonly doing: 'joining' | 'waiting' | 'computing' | 'idle' | 'finished';
+  /** Its replica's iteration number; null while joining. */
+  readonly k: number | null;
+  /** Its READY, which nothing has answered. */
+  readonly ready: { readonly k: number; readonly finite: boolean } | null;
+  readonly finite: boolean;
+  /** All that this life has done, steps taken alone and those of `ready` included. */
+  readonly localSteps: number;
+  readonly samples: number;
+  /** The lease that it works on. */
+  readonly lease: number | null;
+  /** While idle: the lease that it has completed. */
+  readonly finished: number | null;
+}
+
 export type WorkerEvent =
   /** It holds the model (its own initial one where it was told `seed`, else its donor's) and its iteration number is k. */
   | ({ readonly type: 'synced'; readonly k: number } & Life)
@@ -62,7 +83,7 @@ export type WorkerEvent =
   | ({ readonly type: 'leaving' } & Life)
   /** Its connection closed or a heartbeat is missing. */
   | ({ readonly type: 'suspected'; readonly reason: string } & Life)
-  /** The same life is back within the liveness time-out. */
+  /** The same life is back within the liveness time-out, on the connection that it had. */
   | ({ readonly type: 'resumed' } & Life)
   /** It is known to be dead (its process ended): no need to wait for the time-out. */
   | ({ readonly type: 'lost'; readonly reason: string } & Life);
@@ -80,6 +101,8 @@ export type UntimedEvent =
     }
   /** The connection closed before it was answered. */
   | { readonly type: 'joinWithdrawn'; readonly ticket: number }
+  /** A life is back, on another connection, which `ticket` names in the answer. The server knows that it is this life. */
+  | ({ readonly type: 'returned'; readonly ticket: number; readonly standing: Standing } & Life)
   /** The run shall end (deadline, target, Ctrl-C): drain, then the final average. */
   | { readonly type: 'stop'; readonly reason: string }
   /** All servers hold the parameters: workers may compute. Only where the strategy uses servers. */

@@ -55,3 +55,8 @@ export interface LedgerState {
   /** Leases that were given out and are not finished, ascending by id; of one that was begun only the rest. */
   readonly open: readonly Lease[];
 }
+
+/** A ledger's state, and whose the leases are that somebody works on: those are not among the open ones. */
+export interface LedgerFacts extends LedgerState {
+  readonly held: readonly { readonly worker: number; readonly lease: Lease }[];
+}

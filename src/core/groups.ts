@@ -269,7 +269,8 @@ function decideInOrder(state: RunState, signals: readonly Signal[]): GroupDecisi
     return group.length < 2 && first !== undefined ? { alone: first } : { group };
   }
   const active = activeWorkers(state);
-  const joinerCount = state.roster.count('coming');
+  // Rounds wait for those who were in the run before its controller was started again.
+  const joinerCount = state.roster.count('coming') + state.roster.count('returning');
   const passives = passivesOf(state.roster);
   const draw = () => drawOf(state);
   const context = { signals, active, activeCount: active.length, joinerCount, filter, pulls, passives, draw };

@@ -4,9 +4,9 @@
  * exported for a checkpoint, and a ledger restored from it gives out what was left then.
  */
 import { assert } from '../base/assert.js';
-import type { WorkerId } from '../base/ids.js';
+import { type WorkerId, workerId } from '../base/ids.js';
 import type { LedgerConfig } from './config.js';
-import type { Lease, LedgerState } from './group.js';
+import type { Lease, LedgerFacts, LedgerState } from './group.js';
 
 /** What a checkpoint knows better than the ledger. */
 export interface LedgerCut {
@@ -29,6 +29,10 @@ export interface Ledger {
   heldBy(worker: WorkerId): Lease | null;
   /** The state as of a checkpoint: leases that are held count as open there, as nobody holds any after a resume. */
   exportState(cut: LedgerCut): LedgerState;
+  /** The state as it is, for a controller that is started again. */
+  exportFacts(): LedgerFacts;
+  /** Grows with every change. */
+  readonly version: number;
   /** Whether a lease could be taken. */
   readonly available: boolean;
   /** Whether every lease of every epoch is finished. */
@@ -36,7 +40,7 @@ export interface Ledger {
 }
 
 /** `restored`: goes on from there (of a ledger with the same sizes; the number of epochs may differ). */
-export function createLedger(config: LedgerConfig, restored: LedgerState | null = null): Ledger {
+export function createLedger(config: LedgerConfig, restored: LedgerState | LedgerFacts | null = null): Ledger {
   const { sampleCount, epochs } = config;
   const leaseSamples = config.batchSamples * config.leaseBatches;
   const held = new Map<WorkerId, Lease>();
@@ -44,6 +48,10 @@ export function createLedger(config: LedgerConfig, restored: LedgerState | null 
   let nextId = restored?.nextId ?? 0;
   let epoch = restored?.epoch ?? 0;
   let start = restored?.start ?? 0;
+  let version = 0;
+  if (restored !== null && 'held' in restored) {
+    for (const { worker, lease } of restored.held) held.set(workerId(worker), lease);
+  }
   assert(start < sampleCount, `a ledger of ${sampleCount} samples at position ${start}`);
 
   function fresh(): Lease | null {
@@ -62,17 +70,21 @@ export function createLedger(config: LedgerConfig, restored: LedgerState | null 
     finish(worker, lease) {
       if (held.get(worker)?.id !== lease) return false;
       held.delete(worker);
+      version += 1;
       return true;
     },
     take(worker) {
       const lease = returned.shift() ?? fresh();
-      if (lease !== null) held.set(worker, lease);
+      if (lease === null) return null;
+      held.set(worker, lease);
+      version += 1;
       return lease;
     },
     giveBack(worker) {
       const lease = held.get(worker);
       if (lease === undefined) return;
       held.delete(worker);
+      version += 1;
       returned.push(lease);
       returned.sort((a, b) => a.id - b.id);
     },
@@ -87,6 +99,16 @@ export function createLedger(config: LedgerConfig, restored: LedgerState | null 
         start,
         open: rests.filter((lease) => lease.count > 0).toSorted((a, b) => a.id - b.id),
       };
+    },
+    exportFacts: () => ({
+      nextId,
+      epoch,
+      start,
+      open: [...returned],
+      held: [...held].map(([worker, lease]) => ({ worker, lease })).toSorted((a, b) => a.worker - b.worker),
+    }),
+    get version() {
+      return version;
     },
     get available() {
       return returned.length > 0 || epochs === null || epoch < epochs;

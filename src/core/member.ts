@@ -28,6 +28,8 @@ export interface Member {
   counted: boolean;
   /** Null: not suspect. */
   suspectSinceMs: number | null;
+  /** Known from the controller's life before: it has not come back yet. */
+  returning: boolean;
   /** It held a group up: only its own report ends the suspicion. */
   mustAnswer: boolean;
   /** Groups running that stalled between it and another. */
@@ -81,6 +83,7 @@ export function createMember(
     counted: false,
     suspectSinceMs: null,
     suspectSinceGroup: 0,
+    returning: false,
     mustAnswer: false,
     stalls: 0,
     leaving: false,

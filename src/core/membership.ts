@@ -7,11 +7,13 @@ import { type JoinEvent, noteDeath, shortLivesBefore, takeHeld } from './cool-do
 import type { Life } from './events.js';
 import { abortGroupOf } from './groups.js';
 import { hasMissedRound } from './passive.js';
-import { createMember, type Member } from './member.js';
+import { createMember, isSynced, type Member } from './member.js';
 import { enter, type RunState } from './run-state.js';
 
 /** How often a joiner may fail to get the model before it is given up. */
 const TRANSFER_FAILURES_MAX = 10;
+/** How long a controller that was started again waits for the workers of before, in liveness time-outs. */
+const RETURN_TIMEOUTS = 6;
 /** Worse than any number of joiners to serve. */
 const FAILED_BEFORE = 1e9;
 
@@ -63,8 +65,9 @@ function admit(state: RunState, event: JoinEvent, shortLives: number): void {
 }
 
 /** Keeps the members in ascending order. Most have a higher number than all before. */
-function insert(state: RunState, member: Member): void {
+export function insert(state: RunState, member: Member): void {
   const { members, roster } = state;
+  state.membershipVersion += 1;
   const later = [...members.values()].filter((other) => other.worker > member.worker);
   for (const { worker } of later) members.delete(worker);
   for (const each of [member, ...later]) members.set(each.worker, each);
@@ -80,6 +83,7 @@ function freeNumber(state: RunState): WorkerId {
 export function onSynced(state: RunState, member: Member, k: number): void {
   member.k = k;
   member.donor = null;
+  state.membershipVersion += 1;
   enter(state, member, 'waiting');
 }
 
@@ -106,8 +110,9 @@ export function onSuspected(state: RunState, member: Member, reason: string): vo
 
 export function onResumed(state: RunState, member: Member): void {
   // Heartbeats are no answer.
-  if (member.mustAnswer) return;
-  if (hasMissedRound(state, member)) return removeDead(state, member, 'rounds went by while it was silent');
+  if (member.mustAnswer || member.suspectSinceMs === null) return;
+  if (isSynced(member) && hasMissedRound(state, member))
+    return removeDead(state, member, 'rounds went by while it was silent');
   member.suspectSinceMs = null;
   state.roster.update(member);
 }
@@ -127,6 +132,7 @@ export function expelViolator(state: RunState, member: Member, message: string):
 }
 
 function takeOut(state: RunState, member: Member): void {
+  state.membershipVersion += 1;
   state.members.delete(member.worker);
   state.roster.remove(member);
   state.queue.remove(member.worker);
@@ -136,9 +142,16 @@ function takeOut(state: RunState, member: Member): void {
 
 export function expireSuspects(state: RunState): void {
   for (const member of state.roster.list('suspects')) {
-    if (member.suspectSinceMs === null || state.nowMs < member.suspectSinceMs + state.config.livenessMs) continue;
-    removeDead(state, member, `no sign of life within the liveness time-out of ${state.config.livenessMs} ms`);
+    const { suspectSinceMs, returning } = member;
+    if (suspectSinceMs === null || state.nowMs < suspectSinceMs + placeKeptMs(state, member)) continue;
+    const limit = `${returning ? '' : 'the liveness time-out of '}${placeKeptMs(state, member)} ms`;
+    removeDead(state, member, `${returning ? 'it did not come back' : 'no sign of life'} within ${limit}`);
   }
+}
+
+/** How long a suspect keeps its place, in ms. Who lost its controller may have given up trying for a while. */
+function placeKeptMs({ config }: RunState, { returning }: Member): number {
+  return returning ? RETURN_TIMEOUTS * config.livenessMs : config.livenessMs;
 }
 
 /** A leave takes effect once no group counts on the worker. */
@@ -251,8 +264,10 @@ export function countWorkers(state: RunState): void {
 
 /** When a suspect's time is up, at the earliest; null without suspects. */
 export function suspectDeadlineMs(state: RunState): number | null {
-  const since = state.roster.list('suspects').flatMap((member) => member.suspectSinceMs ?? []);
-  return since.length === 0 ? null : Math.min(...since) + state.config.livenessMs;
+  const due = state.roster
+    .list('suspects')
+    .flatMap((member) => (member.suspectSinceMs === null ? [] : member.suspectSinceMs + placeKeptMs(state, member)));
+  return due.length === 0 ? null : Math.min(...due);
 }
 
 /** The member whose life an event is of; null when that life is over. */

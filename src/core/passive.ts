@@ -5,7 +5,7 @@
 import { assertPresent } from '../base/assert.js';
 import { createRandom, type Random } from '../base/random.js';
 import type { Group } from './group.js';
-import { isSynced, type Member } from './member.js';
+import type { Member } from './member.js';
 import type { Roster } from './roster.js';
 import { enter, type RunState } from './run-state.js';
 import type { Passives } from './strategies/strategy.js';
@@ -71,7 +71,8 @@ export function onPassiveDone(state: RunState, member: Member, { kMax, finite }:
   roster.update(member);
 }
 
-/** A silent worker that is back lacks the rounds formed meanwhile, and nobody keeps them. */
+/** A worker that was away lacks the gradients of the rounds formed meanwhile, and nobody keeps them. */
 export function hasMissedRound({ strategy, groupCount }: RunState, member: Member): boolean {
-  return strategy.passive === 'everybody' && isSynced(member) && groupCount > member.suspectSinceGroup;
+  const appliesRounds = strategy.replica.exchanges === 'gradient' && strategy.usesServers !== true;
+  return appliesRounds && groupCount > member.suspectSinceGroup;
 }

@@ -39,6 +39,7 @@ const ORACLE: Readonly<Record<Place, (member: Member) => boolean>> = {
   notFinite: (m) => !m.finite,
   idle: (m) => m.phase === 'idle' && m.suspectSinceMs === null && !m.leaving,
   finished: (m) => m.phase === 'finished' && m.suspectSinceMs === null,
+  returning: (m) => m.returning && isSynced(m) && !m.leaving,
   suspects: (m) => m.suspectSinceMs !== null,
   leavers: (m) => m.leaving,
   able: (m) => isSynced(m) && m.suspectSinceMs === null && !m.leaving,

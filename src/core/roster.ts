@@ -26,6 +26,8 @@ const PLACES = {
   idle: ({ phase, suspectSinceMs, leaving }: Member) => phase === 'idle' && suspectSinceMs === null && !leaving,
   /** Rests for the final average. */
   finished: ({ phase, suspectSinceMs }: Member) => phase === 'finished' && suspectSinceMs === null,
+  /** Held the model when the run's controller died, and may come back. */
+  returning: (member: Member) => member.returning && isSynced(member) && !member.leaving,
   suspects: ({ suspectSinceMs }: Member) => suspectSinceMs !== null,
   leavers: ({ leaving }: Member) => leaving,
   /** Its comm thread can take part in a group, whatever it does itself. */

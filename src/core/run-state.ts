@@ -6,6 +6,7 @@ import type { CoreConfig } from './config.js';
 import type { HeldJoin, ShortLife } from './cool-down.js';
 import type { Effect } from './effects.js';
 import type { CheckpointPart } from './events.js';
+import type { RunFacts } from './facts.js';
 import type { Group, Lease, Progress } from './group.js';
 import { createGroupFilter, type GroupFilter } from './grouping/group-filter.js';
 import { createGroupPace, type GroupPace } from './grouping/group-pace.js';
@@ -54,6 +55,10 @@ export interface RunState {
   readonly pace: GroupPace;
   readonly ledger: Ledger | null;
   readonly history: MixingHistory;
+  /** Grows with every change of who is in the run, and holds the model. */
+  membershipVersion: number;
+  /** Of what was written down last; null: nothing yet. */
+  factsVersion: string | null;
   /** Living workers, in ascending order of their numbers. */
   readonly members: Map<WorkerId, Member>;
   /** The members again, by what they do. */
@@ -107,9 +112,10 @@ export interface RunState {
   effects: Effect[];
 }
 
-export function createRunState(config: CoreConfig): RunState {
+/** `facts`: those that an earlier controller of the run has left; its members are for the caller to restore. */
+export function createRunState(config: CoreConfig, facts: RunFacts | null = null): RunState {
   const { filter, groupSize, connectivityGroups, restored, evaluateEverySamples } = config;
-  const progress = restored?.progress ?? { samples: 0, localSteps: 0 };
+  const progress = facts?.progress ?? restored?.progress ?? { samples: 0, localSteps: 0 };
   const pace = createGroupPace(() => state);
   const groupsPerSlowestIteration = pace.perSlowestIteration;
   const roster = createRoster();
@@ -119,8 +125,10 @@ export function createRunState(config: CoreConfig): RunState {
     queue: createSignalQueue(),
     filter: createGroupFilter({ filter, groupSize, connectivityGroups, groupsPerSlowestIteration }),
     pace,
-    ledger: config.ledger === null ? null : createLedger(config.ledger, restored?.ledger ?? null),
+    ledger: config.ledger === null ? null : createLedger(config.ledger, facts?.ledger ?? restored?.ledger ?? null),
     history: createMixingHistory(),
+    membershipVersion: 0,
+    factsVersion: null,
     members: new Map(),
     roster,
     incarnations: new Map(),

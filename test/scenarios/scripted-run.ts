@@ -7,7 +7,8 @@ import { type LeaseId, workerId } from '../../src/base/ids.js';
 import { type CoreConfig, defaultCoreConfig } from '../../src/core/config.js';
 import { createController } from '../../src/core/controller.js';
 import type { Effect } from '../../src/core/effects.js';
-import type { UntimedEvent } from '../../src/core/events.js';
+import type { Standing, UntimedEvent } from '../../src/core/events.js';
+import type { Continuation, RunFacts } from '../../src/core/facts.js';
 import type { Group } from '../../src/core/group.js';
 import type { RunView } from '../../src/core/view.js';
 
@@ -22,8 +23,26 @@ export class ScriptedRun {
   effects: readonly Effect[] = [];
   readonly groups: Group[] = [];
 
-  constructor(overrides: Partial<CoreConfig> = {}) {
-    this.controller = createController(defaultCoreConfig({ weights: { rule: 'constant' }, ...overrides }));
+  /** What was written down last. */
+  facts: RunFacts | null = null;
+
+  private readonly overrides: Partial<CoreConfig>;
+
+  constructor(overrides: Partial<CoreConfig> = {}, continuation: Continuation | null = null) {
+    this.overrides = overrides;
+    const config = defaultCoreConfig({ weights: { rule: 'constant' }, ...overrides });
+    this.controller = createController(config, continuation);
+    this.nowMs = continuation?.nowMs ?? 0;
+    for (const [worker, incarnation] of continuation?.facts.incarnations ?? []) {
+      this.incarnations.set(worker, incarnation);
+    }
+  }
+
+  /** The next controller of the run, which has what this one wrote down, by way of JSON. */
+  restarted(): ScriptedRun {
+    const facts = JSON.parse(JSON.stringify(assertPresent(this.facts, 'facts: the run persists nothing'))) as RunFacts;
+    // The clock of another process.
+    return new ScriptedRun(this.overrides, { facts, nowMs: 7 });
   }
 
   step(event: UntimedEvent, afterMs = 1): this {
@@ -32,6 +51,7 @@ export class ScriptedRun {
     for (const effect of this.effects) {
       if (effect.type === 'admit') this.incarnations.set(effect.worker, effect.incarnation);
       if (effect.type === 'formGroup') this.groups.push(effect.group);
+      if (effect.type === 'persist') this.facts = effect.facts;
     }
     return this;
   }
@@ -74,6 +94,24 @@ export class ScriptedRun {
 
   suspected(worker: number): this {
     return this.step({ type: 'suspected', ...this.life(worker), reason: 'no heartbeat' });
+  }
+
+  /** Comes back on a new connection, computing, with what it is known to have done, unless told otherwise. */
+  returned(worker: number, standing: Partial<Standing> = {}): this {
+    this.tickets += 1;
+    const known = this.run.workers.find((each) => each.worker === worker);
+    const usual: Standing = {
+      doing: 'computing',
+      k: known?.k ?? 0,
+      ready: null,
+      finite: true,
+      localSteps: known?.localSteps ?? 0,
+      samples: 10 * (known?.localSteps ?? 0),
+      lease: null,
+      finished: null,
+    };
+    const life = this.life(worker);
+    return this.step({ type: 'returned', ticket: this.tickets, ...life, standing: { ...usual, ...standing } });
   }
 
   say(type: 'resumed' | 'leaving' | 'finished', worker: number): this {

@@ -16,7 +16,10 @@ export interface GroupingContext {
   readonly activeCount: number;
   /** Active workers, ascending. */
   readonly active: readonly WorkerId[];
-  /** Joiners that have the model, or are about to, and have not sent their first READY. */
+  /**
+   * Joiners that have the model, or are about to, and have not sent their first READY; after a restart of the controller also those
+   * who were in the run and have not come back.
+   */
   readonly joinerCount: number;
   readonly filter: GroupFilter;
   /** What a strategy with servers goes by. */
