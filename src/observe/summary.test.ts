@@ -201,6 +201,12 @@ describe('createSummary', () => {
     expect(summary).toMatchObject({ groups: 1, updates: 1, faults: { abort: 1, death: 1 } });
   });
 
+  it('counts groups in which nobody has a weight, but not as updates', () => {
+    const pulling: RunEvent = { ...formed(10, 1), weights: [0, 0] };
+    const summary = summarise([pulling, closed(20, 1), formed(30, 2), closed(40, 2)]).result();
+    expect(summary).toMatchObject({ groups: 2, updates: 1 });
+  });
+
   it('counts steps taken alone as updates, and workers beyond the planned number', () => {
     const summary = summarise([ready(5, 3), { type: 'released', timeMs: 5, worker: workerId(3), k: 1 }]).result();
     expect(summary).toMatchObject({ groups: 0, updates: 1, stepsPerWorker: [0, 0, 0, 1] });

@@ -25,7 +25,7 @@ export interface RunSummary extends SummaryFacts {
   readonly wallSeconds: number;
   /** Null: no target, or not reached. Interpolated linearly between the two evaluations around it. */
   readonly targetSeconds: number | null;
-  /** Changes of the model: committed groups, and steps of a worker that was alone. */
+  /** Changes of the model: committed groups with a weight above 0, and steps of a worker that was alone. */
   readonly updates: number;
   /** Those made up to `targetSeconds`; null where that is. */
   readonly updatesToTarget: number | null;
@@ -81,6 +81,8 @@ export function createSummary(facts: SummaryFacts): SummaryBuilder {
   let samples = 0;
   let groups = 0;
   const updates = createUpdateCounts();
+  /** Open groups in which nobody has a weight: they only pull (ps-backup's late gradients), or nothing was finite. */
+  const weightless = new Set<number>();
   let bytesSent = 0;
 
   function countFault(kind: FaultKind): void {
@@ -96,11 +98,16 @@ export function createSummary(facts: SummaryFacts): SummaryBuilder {
         steps[event.worker] = (steps[event.worker] as number) + (event.steps ?? 1);
         samples += event.samples;
         return;
-      case 'groupClosed':
+      case 'groupFormed':
+        if (!event.weights.some((weight) => weight > 0)) weightless.add(event.group);
+        return;
+      case 'groupClosed': {
+        const isWeightless = weightless.delete(event.group);
         if (event.kind !== 'step' || event.committed.length === 0) return;
         groups += 1;
-        updates.add(event.timeMs);
+        if (!isWeightless) updates.add(event.timeMs);
         return;
+      }
       case 'released':
         updates.add(event.timeMs);
         return;
