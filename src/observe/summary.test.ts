@@ -202,7 +202,7 @@ describe('createSummary', () => {
   });
 
   it('counts groups in which nobody has a weight, but not as updates', () => {
-    const pulling: RunEvent = { ...formed(10, 1), weights: [0, 0] };
+    const pulling = { ...formed(10, 1), weights: [0, 0] } as RunEvent;
     const summary = summarise([pulling, closed(20, 1), formed(30, 2), closed(40, 2)]).result();
     expect(summary).toMatchObject({ groups: 2, updates: 1 });
   });
