@@ -17,8 +17,7 @@ describe('formed groups', () => {
       else if (what < 0.95) {
         active = some(0.7);
         groups.membersChanged(active);
-      } else if (what < 0.97) groups.setWindow(1 + random.below(6), 12);
-      else groups.clear();
+      } else groups.clear();
       expect(groups.activeComponentCount).toBe(groups.componentCount(active));
     }
   });

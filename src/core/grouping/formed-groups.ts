@@ -1,5 +1,5 @@
 /**
- * Groups that were formed, oldest first, with their sync-graph: of all since an epoch began, or of a window over the last ones.
+ * Groups that were formed, oldest first, with their sync-graph: of all since an epoch began. Those of a window: windowed-groups.ts.
  */
 import type { GroupId, WorkerId } from '../../base/ids.js';
 import { createSyncGraph, type SyncGraph } from './sync-graph.js';
@@ -12,20 +12,15 @@ export interface FormedGroups {
   clear(): void;
   /** Edges to others than these count no more: who met only through a dead worker has not met. */
   membersChanged(active: readonly WorkerId[]): void;
-  /** Only the last `count` groups make the graph; `kept` are remembered, for a window that grows. */
-  setWindow(count: number, kept: number): void;
   componentOf(worker: WorkerId): WorkerId;
   /** Components among the active workers. Costs nothing. */
   readonly activeComponentCount: number;
   componentCount(workers: readonly WorkerId[]): number;
 }
 
-/** Without a window, until `setWindow`. */
 export function createFormedGroups(): FormedGroups {
   let groups: { readonly id: GroupId; readonly workers: readonly WorkerId[] }[] = [];
   let active: ReadonlySet<WorkerId> = new Set();
-  let window = Number.POSITIVE_INFINITY;
-  let remembered = Number.POSITIVE_INFINITY;
   let graph: SyncGraph = createSyncGraph();
   /** By how much edges between active workers, the only ones that the graph has, lower the number of its components. */
   let merged = 0;
@@ -33,7 +28,7 @@ export function createFormedGroups(): FormedGroups {
   function rebuild(): void {
     graph = createSyncGraph();
     merged = 0;
-    for (const { workers } of groups.slice(Math.max(0, groups.length - window))) connect(workers);
+    for (const { workers } of groups) connect(workers);
   }
 
   function connect(workers: readonly WorkerId[]): void {
@@ -46,9 +41,7 @@ export function createFormedGroups(): FormedGroups {
     },
     add(id, workers) {
       groups.push({ id, workers });
-      if (groups.length > remembered) groups.shift();
-      if (groups.length >= window) rebuild();
-      else connect(workers);
+      connect(workers);
     },
     remove(id) {
       const kept = groups.filter((group) => group.id !== id);
@@ -63,12 +56,6 @@ export function createFormedGroups(): FormedGroups {
     },
     membersChanged(now) {
       active = new Set(now);
-      rebuild();
-    },
-    setWindow(count, kept) {
-      window = count;
-      remembered = kept;
-      groups = groups.slice(Math.max(0, groups.length - remembered));
       rebuild();
     },
     componentOf: (worker) => graph.componentOf(worker),

@@ -7,6 +7,7 @@ import { type GroupId, type WorkerId } from '../../base/ids.js';
 import type { FilterName } from '../config.js';
 import { createFormedGroups, type FormedGroups } from './formed-groups.js';
 import type { Signal } from './signal-queue.js';
+import { createWindowedGroups } from './windowed-groups.js';
 
 export type FilterDecision = { readonly chosen: readonly Signal[] } | { readonly hold: string };
 
@@ -70,7 +71,7 @@ export function createGroupFilter(options: GroupFilterOptions): GroupFilter {
   /** Groups since the epoch began. Kept whatever the rule: `maxGroupsToConnect` comes from it. */
   const epoch = createFormedGroups();
   /** The last groups, for the window rule. */
-  const recent = createFormedGroups();
+  const recent = createWindowedGroups();
   const graph = options.filter === 'window' ? recent : epoch;
   let bound = 1;
   /** T of this epoch, more where an abort or a change of the members asks for it. */
