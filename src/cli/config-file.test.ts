@@ -47,6 +47,15 @@ describe('a file of options', () => {
         { key: 'constructor', line: 2, value: '2' },
       ],
     ],
+    [
+      'brackets and hyphens in texts',
+      `a: "${'['.repeat(100)}"\nb: x${' - x'.repeat(50)}\nc: |\n  ${'{'.repeat(100)}\n`,
+      [
+        { key: 'a', line: 1, value: '['.repeat(100) },
+        { key: 'b', line: 2, value: `x${' - x'.repeat(50)}` },
+        { key: 'c', line: 3, value: `${'{'.repeat(100)}\n` },
+      ],
+    ],
   ])('with %s', (_name, text, entries) => {
     expect(parseConfig(text, 'run.yaml')).toEqual(entries);
   });
@@ -72,6 +81,14 @@ describe('a file of options', () => {
     ['two documents', 'lr: 1\n---\nlr: 2', /expected YAML, got in line 2, column 1: a second document/],
     ['a list for a key', '? [a]\n: 1', /expected the name of an option as each key/],
     ['an empty key', '"": 1', /expected the name of an option as each key/],
+    ['lists that are nested deeply', `slow: ${'['.repeat(20_000)}`, /got lists or mappings in each other, deeply$/],
+    ['mappings that are nested deeply', '{a: '.repeat(20_000), /deeply$/],
+    ['lists in lists, line by line', '- '.repeat(20_000), /deeply$/],
+    [
+      'mappings nested by indentation',
+      Array.from({ length: 200 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
+      /deeply$/,
+    ],
     ['binary data', '\u0000\u0001', /^run\.yaml: expected/],
   ])('with %s is refused in one line', (_name, text, message) => {
     const read = (): unknown => parseConfig(text, 'run.yaml');
@@ -85,7 +102,7 @@ describe('readConfigFile', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'preduce-config-'));
     await writeFile(join(folder, 'long.yaml'), '');
-    await truncate(join(folder, 'long.yaml'), 2 ** 20 + 1);
+    await truncate(join(folder, 'long.yaml'), 2 ** 16 + 1);
   });
   afterAll(() => rm(folder, { recursive: true }));
 

@@ -4,7 +4,7 @@
  * `--seed 007` cannot mean two things.
  */
 import { readFile, stat } from 'node:fs/promises';
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import { isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import { messageOf, PreduceError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
 
@@ -16,8 +16,8 @@ export interface ConfigEntry {
   readonly value: string | readonly string[];
 }
 
-/** A file that is longer was not written by hand: it is named by mistake. */
-const CONFIG_BYTES_MAX = 1 << 20;
+/** A file that is longer was not written by hand: it is named by mistake. (The parser compares each key with all others.) */
+const CONFIG_BYTES_MAX = 1 << 16;
 
 /** Reads a file of options. Throws `bad-option`. */
 export async function readConfigFile(file: string): Promise<readonly ConfigEntry[]> {
@@ -36,8 +36,42 @@ export async function readConfigFile(file: string): Promise<readonly ConfigEntry
   return parseConfig(text, file);
 }
 
+/** Levels of nesting, and columns of indentation: a list in a mapping is all that options need. */
+const DEPTH_MAX = 32;
+const INDENTATION_MAX = 100;
+
+/** What the lexer puts before the text of a scalar. */
+const SCALAR = '\u001f';
+
+/**
+ * Whether the text nests further than any options do. The parser recurses into what is nested, and V8 ends the process where a
+ * regular expression is compiled with the stack almost used up.
+ */
+function isTooDeep(text: string): boolean {
+  let inFlow = 0;
+  let inLine = 0;
+  let isText = false;
+  for (const token of new Lexer().lex(text)) {
+    if (isText) isText = false;
+    else if (token === SCALAR) isText = true;
+    else if (token === '[' || token === '{') inFlow += 1;
+    else if (token === ']' || token === '}') inFlow -= 1;
+    else if (token === '-' || token === '?' || token === ':') inLine += 1;
+    else if (token.endsWith('\n')) inLine = 0;
+    else if (/^ +$/.test(token) && token.length > INDENTATION_MAX) return true;
+    if (Math.max(inFlow, inFlow === 0 ? inLine : 0) > DEPTH_MAX) return true;
+  }
+  return false;
+}
+
 /** `file` is for messages. Throws `bad-option`. */
 export function parseConfig(text: string, file: string): readonly ConfigEntry[] {
+  if (isTooDeep(text)) {
+    throw new PreduceError(
+      'bad-option',
+      `${file}: expected options like "workers: 8", got lists or mappings in each other, deeply`,
+    );
+  }
   const lines = new LineCounter();
   const document = parseDocument(text, { schema: 'failsafe', prettyErrors: false, lineCounter: lines });
   const refuse = (expected: string): PreduceError => new PreduceError('bad-option', `${file}: expected ${expected}`);

@@ -5,20 +5,11 @@
 import { describe, expect, it } from 'vitest';
 import { HELLO, JOIN } from '../../test/support/control-client.js';
 import { workerId } from '../base/ids.js';
-import { defaultCoreConfig } from '../core/config.js';
-import { createController } from '../core/controller.js';
+import { createDetachedRun } from '../fuzz/detached-run.js';
 import { LIMITS } from '../wire/limits.js';
 import type { ControllerMessage } from '../wire/messages.js';
-import { createCheckpoints } from './checkpoints.js';
 import { acceptConnection } from './connections.js';
 import type { ControlPeerHandlers } from './control-server.js';
-import { createCoreDriver } from './core-driver.js';
-import { carryOut } from './effects.js';
-import { createEvaluations } from './evaluations.js';
-import type { RunParts } from './run-parts.js';
-import { createRunStory } from './run-story.js';
-import { createServers } from './servers.js';
-import { createSessions } from './sessions.js';
 
 interface FarEnd extends ControlPeerHandlers {
   readonly sent: readonly ControllerMessage[];
@@ -27,8 +18,8 @@ interface FarEnd extends ControlPeerHandlers {
 
 /** `given`: worker numbers given out before, to workers that are gone. */
 function createRun(given: number): { connect(): FarEnd } {
-  const core = createController(defaultCoreConfig({ minWorkers: LIMITS.workersMax }));
-  const sessions = createSessions();
+  const { run } = createDetachedRun({ minWorkers: LIMITS.workersMax });
+  const { sessions } = run;
   for (let number = 0; number < given; number += 1) {
     const session = sessions.open({
       remote: 'gone',
@@ -40,37 +31,6 @@ function createRun(given: number): { connect(): FarEnd } {
     sessions.admit(session.ticket, { worker: workerId(number), incarnation: 1 });
     sessions.remove(session);
   }
-  const story = createRunStory(undefined);
-  const driver = createCoreDriver(core, (effect) => carryOut(run, effect));
-  const run: RunParts = {
-    settings: { runId: 'r', runKey: 'k', token: null, encrypts: false, config: {}, livenessMs: 5000 },
-    core,
-    sessions,
-    story,
-    evaluations: createEvaluations({
-      nowMs: story.nowMs,
-      expected: false,
-      livenessMs: 5000,
-      peersOf: sessions.peersOf,
-      runKey: 'k',
-      stateLength: () => 0,
-      onEvaluated: () => undefined,
-      onFailed: () => undefined,
-    }),
-    servers: createServers({
-      count: 0,
-      livenessMs: 5000,
-      runKey: 'k',
-      shape: () => sessions.shape,
-      peersOf: sessions.peersOf,
-      step: driver.step,
-      onFault: () => undefined,
-    }),
-    checkpoints: createCheckpoints({ story, save: null, layout: () => '' }),
-    step: driver.step,
-    onStarted: () => undefined,
-    onOver: () => undefined,
-  };
   return {
     connect() {
       const sent: ControllerMessage[] = [];

@@ -27,14 +27,16 @@ export async function readRunEvents(directory: string, onEvent: (event: RunEvent
   let eventCount = 0;
   const truncated = await forEachLine(path, (line) => {
     eventCount += 1;
-    const where = `line ${eventCount} of ${path}`;
-    const event = parseJson(line, where);
-    if (!isRunEvent(event)) {
-      throw new PreduceError('bad-data', `expected an event in ${where}, got ${line.slice(0, 80)}`);
-    }
-    onEvent(event);
+    onEvent(parseRunEvent(line, `line ${eventCount} of ${path}`));
   });
   return { eventCount, truncated };
+}
+
+/** One line of a record; `where` is what errors call it. Throws `bad-data`. */
+export function parseRunEvent(line: string, where: string): RunEvent {
+  const event = parseJson(line, where);
+  if (isRunEvent(event)) return event;
+  throw new PreduceError('bad-data', `expected an event in ${where}, got ${line.slice(0, 80)}`);
 }
 
 /**
@@ -125,21 +127,23 @@ const WORKER_FIELDS = ['worker', 'donor'] as const;
 const LIST_FIELDS = ['workers', 'members', 'weights', 'staleness', 'committed', 'holders'] as const;
 const NUMBER_FIELDS = ['samples', 'bytesSent', 'localSteps', 'accuracy', 'holdMs', 'group'] as const;
 /** Fields that readers rely on; those of the lists above are checked where they are. */
-const NEEDED_FIELDS: Partial<Record<string, readonly string[]>> = {
-  started: ['workers'],
-  workerSynced: ['worker'],
-  ready: ['worker', 'samples'],
-  groupFormed: ['group', 'kind', 'members', 'staleness'],
-  reduced: ['group', 'worker', 'bytesSent'],
-  groupClosed: ['group', 'kind', 'committed'],
-  released: ['worker'],
-  evaluated: ['samples', 'accuracy', 'loss'],
-  workerFinished: ['worker'],
-  workerLeft: ['worker'],
-  workerDead: ['worker'],
-  fault: ['kind'],
-  runEnded: ['holders', 'samples', 'localSteps', 'rho', 'maxGroupsToConnect', 'holdMs'],
-} satisfies Partial<Record<RunEvent['type'], readonly string[]>>;
+const NEEDED_FIELDS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    started: ['workers'],
+    workerSynced: ['worker'],
+    ready: ['worker', 'samples'],
+    groupFormed: ['group', 'kind', 'members', 'staleness'],
+    reduced: ['group', 'worker', 'bytesSent'],
+    groupClosed: ['group', 'kind', 'committed'],
+    released: ['worker'],
+    evaluated: ['samples', 'accuracy', 'loss'],
+    workerFinished: ['worker'],
+    workerLeft: ['worker'],
+    workerDead: ['worker'],
+    fault: ['kind'],
+    runEnded: ['holders', 'samples', 'localSteps', 'rho', 'maxGroupsToConnect', 'holdMs'],
+  } satisfies Partial<Record<RunEvent['type'], readonly string[]>>),
+);
 
 /** Beyond any run: a damaged number must not make a reader allocate. */
 const WORKERS_MAX = 1_000_000;
@@ -154,7 +158,7 @@ function isRunEvent(value: unknown): value is RunEvent {
   const isList = (field: unknown): boolean =>
     field === undefined || (Array.isArray(field) && field.every((item) => typeof item === 'number'));
   return (
-    (NEEDED_FIELDS[type] ?? []).every((name) => event[name] !== undefined) &&
+    (NEEDED_FIELDS.get(type) ?? []).every((name) => event[name] !== undefined) &&
     WORKER_FIELDS.every((name) => isWorker(event[name])) &&
     LIST_FIELDS.every((name) => isList(event[name])) &&
     NUMBER_FIELDS.every((name) => event[name] === undefined || typeof event[name] === 'number')

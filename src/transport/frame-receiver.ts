@@ -2,14 +2,13 @@
  * The receiving half of a socket's connection: bytes to frames, straight into place where the socket can read there, with a
  * pause that holds what a chunk brought beyond it.
  */
-import type { Socket } from 'node:net';
 import { PreduceError } from '../base/errors.js';
 import { createFrameDecoder, type Frame } from '../wire/frame.js';
 import type { Connection, ConnectionHandlers } from './transport.js';
 
 /** The connection that a receiver works for. */
 export interface ReceiverOwner {
-  readonly socket: Socket;
+  readonly socket: { readonly destroyed: boolean; pause(): unknown; resume(): unknown };
   readonly handlers: ConnectionHandlers;
   destroy(error: PreduceError): void;
   /** The other end closes. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PreduceError } from '../base/errors.js';
-import { groupId } from '../base/ids.js';
+import { address, fromController, fromWorker, group, layout, member } from '../fuzz/example-messages.js';
 import { decodeControllerMessage, decodeWorkerMessage, encodeControl } from './control.js';
 import { LIMITS } from './limits.js';
 import {
@@ -9,87 +9,6 @@ import {
   type WorkerMessage,
   workerMessageSchema,
 } from './messages.js';
-
-const address = { host: '127.0.0.1', port: 40_001 };
-const progress = { samples: 6400, localSteps: 100 };
-const group = groupId(1, 12);
-const member = { worker: 0, incarnation: 1, address, k: 9, weight: 0.25 };
-const layout = [
-  { name: 'fc.weight', shape: [10, 784] },
-  { name: 'scale', shape: [] },
-];
-
-/** One message of each type. A test below fails when one is missing here. */
-const fromWorker: readonly WorkerMessage[] = [
-  { type: 'hello', version: { major: 1, minor: 0 }, role: 'worker', token: 'secret' },
-  { type: 'join', layout, exchangeLength: 7841, stateLength: 15_681, address, worker: 3, pid: 4711, hostname: 'box' },
-  { type: 'synced', k: 12 },
-  { type: 'transferFailed', reason: 'the donor is gone' },
-  { type: 'ready', k: 13, samples: 64, finite: true, loss: 0.25, computeMs: 12.5, paddingMs: 0, overrun: false },
-  { type: 'done', group, bytesSent: 31_364, reduceMs: 3.5 },
-  { type: 'aborted', group, reason: 'lost worker 2' },
-  { type: 'leaseRequest', finished: 4 },
-  { type: 'checkpointed', checkpoint: 2, k: 13, lease: 4, processed: 128, bytes: 4096, sha256: '0f'.repeat(32) },
-  { type: 'checkpointFailed', checkpoint: 2, reason: 'the disk is full' },
-  { type: 'finished' },
-  { type: 'leave' },
-  { type: 'heartbeat' },
-  { type: 'log', values: { accuracy: 0.5, 'a b.c': -1e300 } },
-  { type: 'evaluated', mark: 3, loss: 0.3, accuracy: 0.9, replicas: 4, cpuMs: 81.5 },
-  { type: 'evaluationFailed', mark: 3, reason: 'no replica could be fetched' },
-  { type: 'serverJoin', address },
-  { type: 'shardHeld' },
-  { type: 'shardFailed', reason: 'the donor is gone' },
-];
-
-const fromController: readonly ControllerMessage[] = [
-  {
-    type: 'welcome',
-    version: { major: 1, minor: 0 },
-    runId: 'run-1',
-    config: { a: [1, { b: null }] },
-    heartbeatMs: 1000,
-  },
-  { type: 'refused', code: 'version-mismatch', message: 'install the same major version' },
-  { type: 'joined', worker: 3, incarnation: 2, runKey: '0123456789abcdef' },
-  { type: 'seed' },
-  { type: 'transfer', donor: { worker: 0, incarnation: 1, address } },
-  { type: 'start' },
-  {
-    type: 'group',
-    group,
-    kind: 'step',
-    collective: 'ring',
-    members: [member, { ...member, worker: 1, weight: 0.75 }],
-    kMax: 9,
-    progress,
-  },
-  { type: 'abort', group, reason: 'worker 2 is suspect' },
-  {
-    type: 'shard',
-    server: 1,
-    servers: 2,
-    self: { worker: 4094, incarnation: 1 },
-    runKey: '0123456789abcdef',
-    exchangeLength: 7841,
-    stateLength: 7841,
-    donor: { worker: 0, incarnation: 1, address },
-  },
-  { type: 'release', k: 9, progress },
-  { type: 'lease', lease: { id: 5, epoch: 1, start: 640, count: 640 }, progress },
-  { type: 'checkpoint', checkpoint: 2, fromK: 13 },
-  { type: 'finish', reason: 'all epochs are done' },
-  { type: 'left' },
-  { type: 'close', reason: 'the run is over' },
-  {
-    type: 'evaluate',
-    mark: 3,
-    final: false,
-    peers: [{ worker: 0, incarnation: 1, address }],
-    runKey: '0123456789abcdef',
-    stateLength: 7841,
-  },
-];
 
 interface Direction {
   readonly from: string;

@@ -36,6 +36,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['base', 'core', 'wire', 'observe'],
   launch: [...BELOW_TRAINING, 'training', 'report'],
   cli: [...BELOW_TRAINING, 'training', 'sim', 'report', 'security', 'dashboard', 'launch'],
+  fuzz: [...BELOW_TRAINING, 'training', 'sim', 'cli'],
 };
 
 /** Files that gather what is public: they may import every room, and no room them. */
