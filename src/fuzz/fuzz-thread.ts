@@ -11,7 +11,7 @@ import { allTargets } from './targets.js';
 export interface FuzzTask {
   readonly targets: readonly string[];
   readonly seed: number;
-  /** The first input, and how many of each target at most. */
+  /** The first input of each target, and how many of all together at most. */
   readonly first: number;
   readonly inputs: number;
   readonly seconds: number;
@@ -27,8 +27,8 @@ export interface FuzzResult {
   readonly endMiB: number;
 }
 
-/** Inputs of one target before the next has its turn. */
-const BATCH = 200;
+/** Time that one target has before it is the next one's turn: some readers are a hundred times slower than others. */
+const TURN_MS = 25;
 const MIB = 2 ** 20;
 
 setFlagsFromString('--expose-gc');
@@ -51,16 +51,18 @@ async function fuzz(task: FuzzTask): Promise<FuzzResult> {
   const startedMs = performance.now();
   let earlyMiB: number | null = null;
   let finding: Finding | null = null;
-  for (let done = 0; done < task.inputs && finding === null; done += BATCH) {
+  for (let done = 0; finding === null; ) {
     const share = Math.max(done / task.inputs, (performance.now() - startedMs) / (1000 * task.seconds));
     if (share >= 1) break;
     if (earlyMiB === null && share >= 0.1) earlyMiB = memoryMiB();
     for (const { target, random, count } of runs) {
-      for (let i = done; i < Math.min(done + BATCH, task.inputs) && finding === null; i += 1) {
-        const input = task.first + i;
+      const untilMs = performance.now() + TURN_MS;
+      while (finding === null && done < task.inputs && performance.now() < untilMs) {
+        const input = task.first + count.inputs;
         task.progress[0] = allTargets.indexOf(target);
         task.progress[1] = input;
         finding = tryInput(target, inputOf(target, random, input), { seed: task.seed, input }, count);
+        done += 1;
       }
     }
     // Promises settle, timers end.

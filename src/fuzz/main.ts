@@ -12,7 +12,7 @@ import { allTargets } from './targets.js';
 
 const USAGE = `usage: npm run fuzz:decoders -- [--seconds 60] [--inputs N] [--seed S] [--target NAME]...
        npm run fuzz:decoders -- --target NAME --seed S --input I    that one input again
-  --inputs  of each target at most (default: as many as the time allows)
+  --inputs  of all targets together at most (default: as many as the time allows)
   targets   ${allTargets.map(({ name }) => name).join(', ')}
 `;
 

@@ -132,7 +132,7 @@ const NEEDED_FIELDS: ReadonlyMap<string, readonly string[]> = new Map(
     started: ['workers'],
     workerSynced: ['worker'],
     ready: ['worker', 'samples'],
-    groupFormed: ['group', 'kind', 'members', 'staleness'],
+    groupFormed: ['group', 'kind', 'members', 'weights', 'staleness'],
     reduced: ['group', 'worker', 'bytesSent'],
     groupClosed: ['group', 'kind', 'committed'],
     released: ['worker'],
