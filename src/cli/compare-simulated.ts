@@ -41,13 +41,16 @@ export async function compareSimulated(options: CompareSimulatedOptions): Promis
     defaults: simulation,
   });
   const resolved = resolveAll(contenders, simulation);
-  const { seed, problemName, compute, workerCount, targetLoss } = resolved;
-  if (stopAtTarget && targetLoss === null) {
-    throw new PreduceError('bad-option', '--stop-at-target: expected a --target-loss beside it, got none');
+  const { seed, source, compute, workerCount, target } = resolved;
+  if (stopAtTarget && target === null) {
+    throw new PreduceError(
+      'bad-option',
+      '--stop-at-target: expected a --target-loss or --target-accuracy beside it, got none',
+    );
   }
   const tuning = await planTuning(options, {
     contenders,
-    work: problemName,
+    work: source.name,
     seed,
     learningRate: simulation.learningRate,
   });
@@ -64,8 +67,8 @@ export async function compareSimulated(options: CompareSimulatedOptions): Promis
       {
         output,
         facts: {
-          targetAccuracy: null,
-          targetLoss,
+          targetAccuracy: target?.of === 'accuracy' ? target.value : null,
+          targetLoss: target?.of === 'loss' ? target.value : null,
           stopAtTarget,
           referenceMs: compute.trace === null ? compute.referenceMs : null,
           idealSpeedUp: compute.trace === null ? idealSpeedUp(compute.slow, workerCount) : null,
@@ -119,7 +122,7 @@ async function simulateOnce(
 
 /** What was simulated, for the end of the report. */
 function settingsOf(
-  { problemName, problem, compute, network, batchSamples, momentum, durationMs, core }: ResolvedSimulation,
+  { source, problem, compute, network, batchSamples, momentum, durationMs, core }: ResolvedSimulation,
   { slow = [], noise = 0 }: SimulateOptions,
   learningRate: number,
 ): readonly ReportFact[] {
@@ -132,7 +135,7 @@ function settingsOf(
   ];
   const devices = [...slow, ...(noise === 0 ? [] : [`log-normal noise ${noise}`])];
   return [
-    { name: 'Simulated', value: `${problemName} of ${problem.dimension} parameters: times are virtual` },
+    { name: 'Simulated', value: `${source.name} of ${problem.dimension} parameters: times are virtual` },
     { name: 'Length', value: ends.join(', or ') },
     { name: 'Batch', value: `${batchSamples} samples per worker and step` },
     {

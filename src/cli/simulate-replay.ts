@@ -18,6 +18,7 @@ const REPLAY_FLAGS: ReadonlySet<string> = new Set([
   '--strategies',
   '--group-size',
   '--local-steps',
+  '--eager',
   '--collective',
   '--filter',
   '--weights',
@@ -50,10 +51,21 @@ async function readRecordedRun(directory: string): Promise<RecordedRun> {
 export async function runReplay(directory: string, flags: SimulateFlags, command: Command): Promise<void> {
   checkMeaning(command);
   const recorded = await readRecordedRun(directory);
-  const { strategy, groupSize, localSteps, collective, weights, weighting, alpha, gap, filter, connectivityGroups } =
-    flags;
+  const {
+    strategy,
+    groupSize,
+    localSteps,
+    eager,
+    collective,
+    weights,
+    weighting,
+    alpha,
+    gap,
+    filter,
+    connectivityGroups,
+  } = flags;
   const grouping = { weights, weighting, alpha, gap, filter, connectivityGroups };
-  const options: ReplayOptions = defined({ strategy, groupSize, localSteps, collective, ...grouping });
+  const options: ReplayOptions = defined({ strategy, groupSize, localSteps, eager, collective, ...grouping });
   if (flags.strategies === undefined) {
     const result = replay(recorded, options);
     process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : describeReplay(result, directory));

@@ -4,11 +4,12 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { messageOf, PreduceError } from '../base/errors.js';
+import { unknownNameMessage } from '../base/nearest.js';
 import { formatBytes, formatDuration, parseBytes } from '../base/units.js';
 import { COLLECTIVE_CHOICES, type CollectiveChoice, EAGER_RULES, type EagerRule } from '../core/config.js';
 import type { GroupingOptions } from '../core/grouping-options.js';
 import { parseTrace } from '../sim/compute-model.js';
-import { PROBLEM_NAMES } from '../sim/problem.js';
+import { PROBLEM_NAMES, type ProblemSource } from '../sim/problem.js';
 import { simulate, type SimulationResult } from '../sim/simulate.js';
 import { SIMULATED_STRATEGIES, type SimulateOptions } from '../sim/simulate-options.js';
 import { defined } from './defined.js';
@@ -39,6 +40,7 @@ export interface SimulateFlags extends GroupingOptions {
   readonly hostBandwidth?: number;
   readonly modelBytes?: number;
   readonly problem?: string;
+  readonly data?: string;
   readonly dimension?: number;
   readonly gradientNoise?: number;
   readonly spread?: number;
@@ -48,6 +50,7 @@ export interface SimulateFlags extends GroupingOptions {
   readonly steps?: number;
   readonly duration?: number;
   readonly targetLoss?: number;
+  readonly targetAccuracy?: number;
   readonly evaluateEvery?: number;
   readonly seed?: number;
   readonly replay?: string;
@@ -152,21 +155,34 @@ function addMachineFlags(command: Command): Command {
       'of what moves between workers of one host (default: unlimited)',
       bandwidth('--host-bandwidth'),
     )
-    .option('--model-bytes <size>', 'what a collective averages (default: 45MB)', size('--model-bytes'));
+    .option(
+      '--model-bytes <size>',
+      "what a collective averages (default: 45MB, a workload's own size)",
+      size('--model-bytes'),
+    );
 }
 
 function addTrainingFlags(command: Command): Command {
   return command
-    .option('--problem <name>', `what is trained: ${PROBLEM_NAMES.join(' (default) or ')}`)
+    .option(
+      '--problem <name>',
+      `what is trained: ${PROBLEM_NAMES.join(' (default), ')}, or a workload (see \`preduce workloads\`) with the engine's own gradients`,
+    )
+    .option('--data <dir>', "where a workload's data lies (default: what the package ships)")
     .option('--dimension <d>', 'parameters of the problem (default: 16)', wholeNumber('--dimension'))
     .option('--gradient-noise <s>', "of the quadratic, one sample's (default: 1)", realNumber('--gradient-noise'))
     .option('--spread <s>', "how far the workers' own quadratics lie apart (default: 0)", realNumber('--spread'))
-    .option('--lr <g>', 'learning rate (default: 0.1, logistic 0.5)', realNumber('--lr'))
-    .option('--momentum <m>', 'momentum of SGD (default: 0)', realNumber('--momentum'))
-    .option('--batch-size <m>', 'samples of one local step (default: 32)', wholeNumber('--batch-size'))
+    .option('--lr <g>', "learning rate (default: 0.1, logistic 0.5, a workload's own)", realNumber('--lr'))
+    .option('--momentum <m>', "momentum of SGD (default: 0, a workload's own)", realNumber('--momentum'))
+    .option(
+      '--batch-size <m>',
+      "samples of one local step (default: 32, a workload's own)",
+      wholeNumber('--batch-size'),
+    )
     .option('--steps <k>', 'local steps, all workers together (default: 200 for each)', wholeNumber('--steps'))
     .option('--duration <time>', 'virtual length of the run, like 60s', duration('--duration'))
     .option('--target-loss <l>', 'loss of the mean replica that ends the run', realNumber('--target-loss'))
+    .option('--target-accuracy <a>', 'or its test accuracy, a share like .97', realNumber('--target-accuracy'))
     .option('--evaluate-every <samples>', 'samples between two evaluations', wholeNumber('--evaluate-every'))
     .option('--seed <s>', 'decides everything that is random (default: 1)', wholeNumber('--seed'));
 }
@@ -215,14 +231,31 @@ async function machinesOf(flags: SimulateFlags): Promise<Pick<SimulateOptions, '
   return { slow, trace: parseTrace(text, file) };
 }
 
+/** A workload is opened with its data and its engine; another problem is known by its name. */
+async function problemOf(name: string | undefined, data: string | null): Promise<string | ProblemSource | undefined> {
+  const { workloads } = await import('../training/workload.js');
+  const isWorkload = workloads.some((workload) => workload.name === name);
+  if (data !== null && !isWorkload) {
+    throw new PreduceError('bad-option', `--data: expected a workload as --problem beside it, got ${name ?? 'none'}`);
+  }
+  if (name === undefined || PROBLEM_NAMES.some((known) => known === name)) return name;
+  if (!isWorkload) {
+    const known = [...PROBLEM_NAMES, ...workloads.map((workload) => workload.name)];
+    throw new PreduceError('bad-option', unknownNameMessage('problem', name, known));
+  }
+  const { openWorkload } = await import('../sim/workload/open-workload.js');
+  return openWorkload(name, data);
+}
+
 /** The simulation that the flags ask for, but for its strategies. Throws `bad-option`. */
 export async function simulateOptionsOf(flags: SimulateFlags): Promise<SimulateOptions> {
   const { compute, latency, controlLatency, bandwidth: bits, hostBandwidth, lr, batchSize } = flags;
   const { duration: length, evaluateEvery } = flags;
-  const { json: _json, replay: _replay, strategies: _strategies, slow: _slow, ...same } = flags;
+  const { json: _json, replay: _replay, strategies: _strategies, slow: _slow, problem, data, ...same } = flags;
   return defined({
     ...same,
     ...(await machinesOf(flags)),
+    problem: await problemOf(problem, data ?? null),
     computeMs: compute,
     latencyMs: latency,
     controlLatencyMs: controlLatency,
@@ -259,9 +292,16 @@ function lossText({ testLoss, testAccuracy }: SimulationResult): string {
   return testLoss.toPrecision(3) + (testAccuracy === null ? '' : `, accuracy ${percent(testAccuracy)}`);
 }
 
+/** `loss 0.05`, `accuracy 96 %`; null: none. */
+function targetText({ targetLoss, targetAccuracy }: SimulationResult): string | null {
+  if (targetLoss !== null) return `loss ${targetLoss}`;
+  return targetAccuracy === null ? null : `accuracy ${percent(targetAccuracy)}`;
+}
+
 /** The result of one simulation in a few lines. */
 function describeSimulation(result: SimulationResult): string {
-  const { strategy, workers, wallSeconds, targetSeconds, targetLoss, localSteps, updates, rho } = result;
+  const { strategy, workers, wallSeconds, targetSeconds, localSteps, updates, rho } = result;
+  const target = targetText(result);
   const slowest = result.stepsPerWorker.reduce((least, steps) => Math.min(least, steps), Number.POSITIVE_INFINITY);
   const fastest = result.stepsPerWorker.reduce((most, steps) => Math.max(most, steps), 0);
   const lines = [
@@ -270,10 +310,10 @@ function describeSimulation(result: SimulationResult): string {
     `  waiting ${percent(result.idleShare)} of the time, in collectives ${percent(result.reduceShare)}, ` +
       `held for connectivity ${percent(result.holdShare)}, ${formatBytes(result.bytesSent)} exchanged`,
     `  rho ${rho === null ? 'unknown' : rho.toFixed(4)}, distance of the replicas from their mean ${result.replicaDistance.toPrecision(3)}`,
-    ...(targetLoss === null
+    ...(target === null
       ? []
       : [
-          `  target ${targetLoss} ${targetSeconds === null ? 'not reached' : `reached after ${targetSeconds.toFixed(1)} s`}`,
+          `  target ${target} ${targetSeconds === null ? 'not reached' : `reached after ${targetSeconds.toFixed(1)} s`}`,
         ]),
     `  trace   ${result.traceHash} (${result.events} events)`,
   ];
@@ -284,13 +324,13 @@ function describeSimulation(result: SimulationResult): string {
 function describeSimulations(
   entries: readonly { readonly label: string; readonly result: SimulationResult }[],
 ): string {
-  const targetLoss = entries[0]?.result.targetLoss ?? null;
+  const target = entries[0] === undefined ? null : targetText(entries[0].result);
   const baseline = entries.find(({ label }) => label === 'all-reduce')?.result.targetSeconds ?? null;
   const rows = entries.map(({ label, result }) => {
     const { targetSeconds, updates, wallSeconds, idleShare, reduceShare, localSteps } = result;
     return [
       label,
-      ...(targetLoss === null
+      ...(target === null
         ? []
         : [
             targetSeconds === null ? 'not reached' : `${targetSeconds.toFixed(1)} s`,
@@ -307,7 +347,7 @@ function describeSimulations(
   });
   const header = [
     'strategy',
-    ...(targetLoss === null ? [] : [`time to loss ${targetLoss}`, 'speed-up']),
+    ...(target === null ? [] : [`time to ${target}`, 'speed-up']),
     'loss',
     'updates',
     'per update',

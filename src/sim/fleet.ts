@@ -13,7 +13,7 @@ import type { Group } from '../core/group.js';
 import { strategies } from '../core/strategies/strategies.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { type ComputeModel, createComputeClock } from './compute-model.js';
-import { createLossCurve, type LossCurve } from './loss-curve.js';
+import { createLossCurve, type CurveTarget, type LossCurve } from './loss-curve.js';
 import { createGroupPlay, type GroupOutcome } from './group-play.js';
 import { distanceFromMean } from './mean-replica.js';
 import type { NetworkModel } from './network-model.js';
@@ -36,7 +36,7 @@ export interface FleetOptions {
   readonly seed: number;
   /** Virtual time after which no further step is taken; null: no such end. */
   readonly durationMs: number | null;
-  readonly targetLoss: number | null;
+  readonly target: CurveTarget | null;
   /** Whether reaching the target ends the run. */
   readonly stopAtTarget: boolean;
   /** The run's story, as a real one tells it, without its evaluations. */
@@ -65,7 +65,7 @@ export function playFleet(options: FleetOptions): FleetOutcome {
   const controller = createController(core);
   const timeline = createTimeline();
   const hash = createTraceHash();
-  const curve = createLossCurve(problem, options.targetLoss);
+  const curve = createLossCurve(problem, options.target);
   const workers = createWorkers(options);
   const steps = stepsPerRoundOf(core);
   const mustFinish = new Set<WorkerId>();
@@ -238,7 +238,8 @@ export function playFleet(options: FleetOptions): FleetOutcome {
     if (numbers.length === 0) return;
     const replicas = numbers.map((worker) => workerOf(worker).replica);
     const reached = curve.add({ timeMs: timeline.nowMs - (startMs ?? 0), ...progress }, replicas);
-    if (reached && options.stopAtTarget) timeline.after(0, () => stop(`the loss reached ${options.targetLoss}`));
+    if (reached && options.stopAtTarget)
+      timeline.after(0, () => stop(`the ${options.target?.of} reached ${options.target?.value}`));
   }
 
   function end({ reason, holders, progress }: EffectOf<'runEnded'>): void {

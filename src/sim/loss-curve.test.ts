@@ -12,7 +12,7 @@ const identity: Problem = {
 };
 
 function curveOf(losses: readonly number[], target: number | null): ReturnType<typeof createLossCurve> {
-  const curve = createLossCurve(identity, target);
+  const curve = createLossCurve(identity, target === null ? null : { of: 'loss', value: target });
   losses.forEach((loss, i) => {
     curve.add({ timeMs: 10 * i, samples: i, localSteps: i }, [Float32Array.of(loss)]);
   });
@@ -35,6 +35,28 @@ describe('createLossCurve', () => {
     ['never where the loss is not a number', [Number.NaN, Number.NaN], 3, null],
   ])('finds when the target was reached: %s', (_, losses, target, expected) => {
     expect(curveOf(losses, target).targetMs).toBe(expected);
+  });
+});
+
+describe('a target accuracy', () => {
+  const classifier: Problem = { ...identity, evaluate: (x) => ({ loss: 0, accuracy: x[0] as number }) };
+
+  it.each([
+    ['between two evaluations', [0.5, 0.75, 1], 0.875, 15],
+    ['at the first evaluation', [0.5, 1], 0.5, 0],
+    ['not at all', [0.5, 0.75], 0.8125, null],
+  ])('is reached from below: %s', (_, accuracies, value, expected) => {
+    const curve = createLossCurve(classifier, { of: 'accuracy', value });
+    accuracies.forEach((accuracy, i) => {
+      curve.add({ timeMs: 10 * i, samples: i, localSteps: i }, [Float32Array.of(accuracy)]);
+    });
+    expect(curve.targetMs).toBe(expected);
+  });
+
+  it('is never reached where nothing is classified', () => {
+    const curve = createLossCurve(identity, { of: 'accuracy', value: 0.1 });
+    curve.add({ timeMs: 0, samples: 0, localSteps: 0 }, [Float32Array.of(0)]);
+    expect(curve.targetMs).toBeNull();
   });
 });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../base/random.js';
-import { createProblem, PROBLEM_NAMES, type ProblemOptions } from './problem.js';
+import { type Problem, PROBLEM_NAMES, type ProblemOptions, PROBLEMS } from './problem.js';
 
 const options: ProblemOptions = { seed: 1, workerCount: 3, batchSamples: 64, dimension: 6, noise: 0, spread: 0 };
 
-function descend(problem: ReturnType<typeof createProblem>, worker: number, rate: number): Float32Array {
+function descend(problem: Problem, worker: number, rate: number): Float32Array {
   const x = problem.initial();
   const gradient = new Float32Array(x.length);
   const random = createRandom(5);
@@ -18,13 +18,13 @@ function descend(problem: ReturnType<typeof createProblem>, worker: number, rate
 describe.each(PROBLEM_NAMES)('%s', (name) => {
   it('is the same for the same seed, another for another', () => {
     const at = new Float32Array(6).fill(0.5);
-    const [a, b, c] = [1, 1, 2].map((seed) => createProblem(name, { ...options, seed }).evaluate(at));
+    const [a, b, c] = [1, 1, 2].map((seed) => PROBLEMS[name].create({ ...options, seed }).evaluate(at));
     expect(a).toEqual(b);
     expect(a).not.toEqual(c);
   });
 
   it('has gradients that lead to lower losses', () => {
-    const problem = createProblem(name, options);
+    const problem = PROBLEMS[name].create(options);
     const before = problem.evaluate(problem.initial());
     const after = problem.evaluate(descend(problem, 0, 0.2));
     expect(after.loss).toBeLessThan(0.8 * before.loss);
@@ -33,12 +33,12 @@ describe.each(PROBLEM_NAMES)('%s', (name) => {
 
 describe('quadratic', () => {
   it('has its optimum at loss 0', () => {
-    const problem = createProblem('quadratic', options);
+    const problem = PROBLEMS.quadratic.create(options);
     expect(problem.evaluate(descend(problem, 0, 0.5)).loss).toBeLessThan(1e-9);
   });
 
   it('draws each worker to its own optimum, whose mean is the common one', () => {
-    const problem = createProblem('quadratic', { ...options, spread: 1 });
+    const problem = PROBLEMS.quadratic.create({ ...options, spread: 1 });
     const ends = [0, 1, 2].map((worker) => descend(problem, worker, 0.5));
     const mean = Float32Array.from({ length: 6 }, (_, i) => ends.reduce((sum, x) => sum + (x[i] as number) / 3, 0));
     for (const end of ends) expect(problem.evaluate(end).loss).toBeGreaterThan(0.01);
@@ -47,10 +47,10 @@ describe('quadratic', () => {
 
   it('has noise whose variance falls with the batch', () => {
     const deviation = (batchSamples: number): number => {
-      const problem = createProblem('quadratic', { ...options, batchSamples, noise: 2 });
+      const problem = PROBLEMS.quadratic.create({ ...options, batchSamples, noise: 2 });
       const random = createRandom(3);
       const [x, still, noisy] = [problem.initial(), new Float32Array(6), new Float32Array(6)];
-      createProblem('quadratic', options).gradient(x, 0, random, still);
+      PROBLEMS.quadratic.create(options).gradient(x, 0, random, still);
       let square = 0;
       for (let i = 0; i < 2000; i += 1) {
         problem.gradient(x, 0, random, noisy);
@@ -65,14 +65,14 @@ describe('quadratic', () => {
 
 describe('logistic', () => {
   it('is half right before training, far better after', () => {
-    const problem = createProblem('logistic', options);
+    const problem = PROBLEMS.logistic.create(options);
     expect(problem.evaluate(problem.initial()).loss).toBeCloseTo(Math.log(2), 6);
     expect(problem.evaluate(descend(problem, 0, 0.2)).accuracy).toBeGreaterThan(0.75);
   });
 
   // The oracle: the difference quotient of the loss over all of the data is the mean of many batches' gradients.
   it('has gradients in the direction of steepest ascent', () => {
-    const problem = createProblem('logistic', { ...options, batchSamples: 50_000 });
+    const problem = PROBLEMS.logistic.create({ ...options, batchSamples: 50_000 });
     const x = new Float32Array(6).fill(0.3);
     const gradient = new Float32Array(6);
     problem.gradient(x, 0, createRandom(2), gradient);

@@ -33,18 +33,36 @@ export interface ProblemOptions {
   readonly spread: number;
 }
 
+/** Where problems of a kind come from. */
+export interface ProblemSource {
+  readonly name: string;
+  /** Parameters, where they are not the caller's choice. */
+  readonly dimension: number | null;
+  /** What a simulation uses unless told otherwise. */
+  readonly defaults: { readonly learningRate: number; readonly momentum: number; readonly batchSamples: number };
+  /** Whether its evaluations have an accuracy. */
+  readonly hasAccuracy: boolean;
+  create(options: ProblemOptions): Problem;
+}
+
 export const PROBLEM_NAMES = ['quadratic', 'logistic'] as const;
 
 export type ProblemName = (typeof PROBLEM_NAMES)[number];
 
-const PROBLEMS = { quadratic: createQuadratic, logistic: createLogistic } as const satisfies Record<
-  ProblemName,
-  (options: ProblemOptions) => Problem
->;
-
-export function createProblem(name: ProblemName, options: ProblemOptions): Problem {
-  return PROBLEMS[name](options);
-}
-
-/** Learning rates at which both strategies converge on the default settings. */
-export const DEFAULT_LEARNING_RATE = { quadratic: 0.1, logistic: 0.5 } as const satisfies Record<ProblemName, number>;
+/** By name; both strategies converge on the default settings. */
+export const PROBLEMS = {
+  quadratic: {
+    name: 'quadratic',
+    dimension: null,
+    defaults: { learningRate: 0.1, momentum: 0, batchSamples: 32 },
+    hasAccuracy: false,
+    create: createQuadratic,
+  },
+  logistic: {
+    name: 'logistic',
+    dimension: null,
+    defaults: { learningRate: 0.5, momentum: 0, batchSamples: 32 },
+    hasAccuracy: true,
+    create: createLogistic,
+  },
+} as const satisfies Record<ProblemName, ProblemSource>;

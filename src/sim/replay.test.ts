@@ -27,8 +27,7 @@ const machines: SimulateOptions = {
   latencyMs: 0.7,
   modelBytes: 4e6,
   bitsPerSecond: 1e9,
-  steps: 600,
-  problem: 'logistic',
+  steps: 300,
 };
 
 describe('replay of a simulated run', () => {

@@ -18,6 +18,7 @@ export interface ReplayOptions extends GroupingOptions {
   readonly strategy?: string;
   readonly groupSize?: number;
   readonly localSteps?: number;
+  readonly eager?: CoreConfig['eager'];
   readonly collective?: CoreConfig['collective'];
 }
 
@@ -54,6 +55,7 @@ const GROUPING_KEYS = [
   'strategy',
   'groupSize',
   'localSteps',
+  'eager',
   'collective',
   'filter',
   'connectivityGroups',
@@ -82,7 +84,7 @@ export function replay(recorded: RecordedRun, options: ReplayOptions = {}): Repl
 }
 
 function resolveReplay({ core, workerCount, times, summary }: RecordedRun, options: ReplayOptions): ResolvedSimulation {
-  const { strategy, groupSize, localSteps, collective, filter, connectivityGroups } = { ...core, ...options };
+  const { strategy, groupSize, localSteps, eager, collective, filter, connectivityGroups } = { ...core, ...options };
   // Where something else ended it (the data, a target, the clock), it is as long as it came to be.
   const steps = Math.min(core.maxLocalSteps ?? Number.POSITIVE_INFINITY, summary.localSteps);
   // The core's own settings are checked here, too.
@@ -91,6 +93,7 @@ function resolveReplay({ core, workerCount, times, summary }: RecordedRun, optio
     strategy,
     groupSize,
     localSteps,
+    eager,
     collective,
     steps,
     trace: times.trace,
@@ -117,6 +120,7 @@ function resolveReplay({ core, workerCount, times, summary }: RecordedRun, optio
       strategy: resolved.core.strategy,
       groupSize,
       localSteps,
+      eager,
       collective,
       filter,
       connectivityGroups,

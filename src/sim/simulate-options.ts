@@ -17,7 +17,8 @@ import { validateCoreConfig } from '../core/validate-config.js';
 import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import type { ComputeModel, Trace } from './compute-model.js';
 import type { NetworkOptions } from './network-model.js';
-import { DEFAULT_LEARNING_RATE, PROBLEM_NAMES, type ProblemName, type ProblemOptions } from './problem.js';
+import type { CurveTarget } from './loss-curve.js';
+import { PROBLEM_NAMES, type ProblemOptions, PROBLEMS, type ProblemSource } from './problem.js';
 
 export interface SimulateOptions extends GroupingOptions {
   /** Default partial-reduce. */
@@ -54,11 +55,12 @@ export interface SimulateOptions extends GroupingOptions {
   readonly workersPerHost?: number;
   /** Of what moves between workers of one host; default Infinity. */
   readonly hostBitsPerSecond?: number;
-  /** Default 45,000,000 (ResNet-18). */
+  /** Default 45,000,000 (ResNet-18); a workload's own size. */
   readonly modelBytes?: number;
   /** Default auto: by the size of each group. */
   readonly collective?: string;
-  readonly problem?: string;
+  /** `quadratic` (default), `logistic`, or one that is made elsewhere, like a workload's. */
+  readonly problem?: string | ProblemSource;
   /** Parameters of the problem; default 16. */
   readonly dimension?: number;
   /** Of the quadratic: standard deviation of one sample's gradient noise; default 1. */
@@ -73,6 +75,8 @@ export interface SimulateOptions extends GroupingOptions {
   /** Virtual time, in ms. */
   readonly durationMs?: number | null;
   readonly targetLoss?: number | null;
+  /** Of the test samples, a share; instead of a loss. */
+  readonly targetAccuracy?: number | null;
   /** Whether reaching the target ends the run; default true. */
   readonly stopAtTarget?: boolean;
   /** Default: 50 evaluations in a run whose length in steps is known, else one after 5 steps of everybody. */
@@ -85,14 +89,14 @@ export interface ResolvedSimulation {
   readonly workerCount: number;
   readonly compute: ComputeModel;
   readonly network: NetworkOptions;
-  readonly problemName: ProblemName;
+  readonly source: ProblemSource;
   readonly problem: ProblemOptions;
   readonly learningRate: number;
   readonly momentum: number;
   readonly batchSamples: number;
   readonly seed: number;
   readonly durationMs: number | null;
-  readonly targetLoss: number | null;
+  readonly target: CurveTarget | null;
   readonly stopAtTarget: boolean;
 }
 
@@ -136,11 +140,9 @@ function named<T extends string>(kind: string, name: string, known: readonly T[]
 export function resolveSimulation(options: SimulateOptions): ResolvedSimulation {
   const workerCount = whole('--workers', options.workers ?? 8, 1, WORKERS_MAX);
   const seed = whole('--seed', options.seed ?? 1, 0);
-  const batchSamples = whole('--batch-size', options.batchSamples ?? 32, 1);
-  const problemName = named('problem', options.problem ?? 'quadratic', PROBLEM_NAMES);
-  const targetLoss = options.targetLoss ?? null;
-  if (targetLoss !== null) aboveZero('--target-loss', targetLoss);
-  const momentum = options.momentum ?? 0;
+  const source = resolveProblem(options.problem ?? 'quadratic');
+  const batchSamples = whole('--batch-size', options.batchSamples ?? source.defaults.batchSamples, 1);
+  const momentum = options.momentum ?? source.defaults.momentum;
   if (!(momentum >= 0 && momentum < 1)) {
     throw badOption(`--momentum: expected a number from 0 to below 1, got ${momentum}`);
   }
@@ -148,25 +150,51 @@ export function resolveSimulation(options: SimulateOptions): ResolvedSimulation 
     core: resolveCore(options, { workerCount, batchSamples }),
     workerCount,
     compute: resolveCompute(options, workerCount),
-    network: resolveNetwork(options),
-    problemName,
+    network: resolveNetwork(options, source),
+    source,
     problem: {
       seed,
       workerCount,
       batchSamples,
       // The logistic problem has a bias beside its features.
-      dimension: whole('--dimension', options.dimension ?? 16, 2),
+      dimension: source.dimension ?? whole('--dimension', options.dimension ?? 16, 2),
       noise: notNegative('--gradient-noise', options.gradientNoise ?? 1),
       spread: notNegative('--spread', options.spread ?? 0),
     },
-    learningRate: aboveZero('--lr', options.learningRate ?? DEFAULT_LEARNING_RATE[problemName]),
+    learningRate: aboveZero('--lr', options.learningRate ?? source.defaults.learningRate),
     momentum,
     batchSamples,
     seed,
     durationMs: options.durationMs == null ? null : aboveZero('--duration', options.durationMs, ' ms'),
-    targetLoss,
+    target: resolveTarget(options, source),
     stopAtTarget: options.stopAtTarget ?? true,
   };
+}
+
+function resolveProblem(problem: string | ProblemSource): ProblemSource {
+  return typeof problem === 'string' ? PROBLEMS[named('problem', problem, PROBLEM_NAMES)] : problem;
+}
+
+function resolveTarget(
+  { targetLoss = null, targetAccuracy = null }: SimulateOptions,
+  { name, hasAccuracy }: ProblemSource,
+): CurveTarget | null {
+  if (targetLoss !== null && targetAccuracy !== null) {
+    throw badOption(
+      `--target-loss: expected one target, got --target-accuracy ${targetAccuracy} beside it: choose one`,
+    );
+  }
+  if (targetLoss !== null) return { of: 'loss', value: aboveZero('--target-loss', targetLoss) };
+  if (targetAccuracy === null) return null;
+  if (!hasAccuracy) {
+    throw badOption(
+      `--target-accuracy: expected a --problem with something to classify, got ${name}: use --target-loss`,
+    );
+  }
+  if (!(targetAccuracy > 0 && targetAccuracy <= 1)) {
+    throw badOption(`--target-accuracy: expected a share above 0 and at most 1, got ${targetAccuracy}`);
+  }
+  return { of: 'accuracy', value: targetAccuracy };
 }
 
 function resolveCore(
@@ -213,13 +241,17 @@ function resolveCompute(options: SimulateOptions, workerCount: number): ComputeM
   };
 }
 
-function resolveNetwork(options: SimulateOptions): NetworkOptions {
+function resolveNetwork(options: SimulateOptions, { dimension }: ProblemSource): NetworkOptions {
   const latencyMs = notNegative('--latency', options.latencyMs ?? 0.1, ' ms');
   return {
     latencyMs,
     controlLatencyMs: notNegative('--control-latency', options.controlLatencyMs ?? latencyMs, ' ms'),
     bitsPerSecond: rate('--bandwidth', options.bitsPerSecond ?? 1e10),
-    modelBytes: whole('--model-bytes', options.modelBytes ?? 45e6, 0),
+    modelBytes: whole(
+      '--model-bytes',
+      options.modelBytes ?? (dimension === null ? 45e6 : Float32Array.BYTES_PER_ELEMENT * dimension),
+      0,
+    ),
     servers: options.servers ?? 1,
     workersPerHost: whole('--workers-per-host', options.workersPerHost ?? 1, 1),
     hostBitsPerSecond: rate('--host-bandwidth', options.hostBitsPerSecond ?? Number.POSITIVE_INFINITY),

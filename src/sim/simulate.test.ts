@@ -54,6 +54,13 @@ describe.each(STRATEGIES)('%s', (strategy) => {
     expect(timed.targetSeconds).toBeNull();
   });
 
+  it('ends when the accuracy is reached', () => {
+    const result = simulate({ ...options, problem: 'logistic', targetAccuracy: 0.7 });
+    expect(result).toMatchObject({ targetLoss: null, targetAccuracy: 0.7 });
+    expect(result.targetSeconds).toBeLessThan(result.wallSeconds);
+    expect(result.localSteps).toBeLessThan(600);
+  });
+
   it('ends when it diverges, without a model', () => {
     const result = simulate({ ...options, learningRate: 1e6 });
     expect(result.testLoss).toBeNull();
@@ -172,6 +179,12 @@ describe('options', () => {
     [{ steps: 0 }, '--steps: expected a whole number of at least 1, got 0'],
     [{ durationMs: 0 }, '--duration: expected a number above 0, got 0 ms'],
     [{ targetLoss: 0 }, '--target-loss: expected a number above 0, got 0'],
+    [{ targetAccuracy: 0.9 }, '--target-accuracy: expected a --problem with something to classify, got quadratic'],
+    [
+      { problem: 'logistic', targetAccuracy: 1.5 },
+      '--target-accuracy: expected a share above 0 and at most 1, got 1.5',
+    ],
+    [{ problem: 'logistic', targetAccuracy: 0.9, targetLoss: 1 }, '--target-loss: expected one target'],
     [{ seed: -1 }, '--seed: expected a whole number of at least 0, got -1'],
     [{ alpha: 1 }, 'alpha: expected a number between 0 and 1'],
     [{ connectivityGroups: 0 }, 'connectivity groups: expected a whole number from 1'],

@@ -7,12 +7,11 @@ import { createSummary, type RunSummary } from '../observe/summary.js';
 import { playFleet } from './fleet.js';
 import type { LossPoint } from './loss-curve.js';
 import { createNetworkModel, type NetworkModel } from './network-model.js';
-import { createProblem, type ProblemName } from './problem.js';
 import { type ResolvedSimulation, resolveSimulation, type SimulateOptions } from './simulate-options.js';
 
 /** The fields of a real run's summary, in virtual seconds, and what only a simulation has. */
 export interface SimulationResult extends RunSummary {
-  readonly problem: ProblemName;
+  readonly problem: string;
   /** The loss whose first reaching gives `targetSeconds`; null: no target. */
   readonly targetLoss: number | null;
   /** Root mean square distance of the replicas from their mean, before the final average. */
@@ -33,24 +32,24 @@ export function simulate(options: SimulateOptions, onEvent?: (event: RunEvent) =
 
 /** Simulates one run on a network of the caller's. */
 export function simulateResolved(
-  { problemName, problem, ...resolved }: ResolvedSimulation,
+  { source, problem, ...resolved }: ResolvedSimulation,
   network: NetworkModel,
   onEvent?: (event: RunEvent) => void,
 ): SimulationResult {
-  const { core, workerCount, seed, targetLoss } = resolved;
+  const { core, workerCount, seed, target } = resolved;
   const summary = createSummary({
     strategy: core.strategy,
     workers: workerCount,
     groupSize: core.groupSize,
     weights: core.strategy === 'partial-reduce' ? core.weights.rule : null,
     seed,
-    targetAccuracy: null,
+    targetAccuracy: target?.of === 'accuracy' ? target.value : null,
     out: null,
   });
   const { curve, ...outcome } = playFleet({
     ...resolved,
     network,
-    problem: createProblem(problemName, problem),
+    problem: source.create(problem),
     onEvent(event) {
       summary.add(event);
       onEvent?.(event);
@@ -64,8 +63,8 @@ export function simulateResolved(
     // A run that diverged has none.
     testLoss: last !== undefined && Number.isFinite(last.loss) ? last.loss : null,
     testAccuracy: last?.accuracy ?? null,
-    problem: problemName,
-    targetLoss,
+    problem: source.name,
+    targetLoss: target?.of === 'loss' ? target.value : null,
     ...outcome,
     curve: curve.points,
   };
