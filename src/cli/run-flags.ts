@@ -2,7 +2,14 @@
  * The flags that `train` and `compare` share, and what they mean for a run.
  */
 import { type Command, Option } from 'commander';
-import { COLLECTIVE_CHOICES, type CollectiveChoice, EAGER_RULES, type EagerRule } from '../core/config.js';
+import {
+  COLLECTIVE_CHOICES,
+  type CollectiveChoice,
+  EAGER_RULES,
+  type EagerRule,
+  ROBUST_RULES,
+  type RobustRule,
+} from '../core/config.js';
 import type { GroupingOptions } from '../core/grouping-options.js';
 import type { RunOptions } from '../launch/run-options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
@@ -22,6 +29,7 @@ export interface RunFlags extends GroupingOptions {
   readonly localSteps?: number;
   readonly eager?: EagerRule;
   readonly collective?: CollectiveChoice;
+  readonly robust?: RobustRule;
   readonly servers?: number;
   readonly staleness?: number;
   readonly backups?: number;
@@ -68,6 +76,11 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
       '--collective <name>',
       'how a group averages: auto (default), direct or ring',
       oneOf('--collective', COLLECTIVE_CHOICES),
+    )
+    .option(
+      '--robust <rule>',
+      'clip: bound workers whose values are far from the rest of their group; none (default)',
+      oneOf('--robust', ROBUST_RULES),
     )
     .option('--servers <s>', 'parameter servers of the ps strategies (default: 1)', wholeNumber('--servers'))
     .option(
@@ -134,6 +147,7 @@ export function runOptionsOf(flags: RunFlags): RunOptions {
     weights: flags.weights,
     weighting: flags.weighting,
     collective: flags.collective,
+    robust: flags.robust,
     servers: flags.servers,
     staleness: flags.staleness,
     backups: flags.backups,

@@ -10,7 +10,7 @@
 /** Times the typical distance that a member may be off before it is clipped to the typical one. */
 export const FAR_FACTOR = 10;
 /** The typical distance is at least this share of the centre's norm: below that nobody does harm. */
-export const TYPICAL_LEAST = 1e-3;
+export const TYPICAL_LEAST = 0.01;
 /** Of two members, the larger norm through the smaller one from which on the larger does not count. */
 export const NORM_RATIO_MAX = 100;
 

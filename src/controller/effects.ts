@@ -123,7 +123,8 @@ function formGroup({ sessions, story, servers }: RunParts, { group, progress }: 
     k,
     weight,
   }));
-  const message = { type: 'group', group: id, kind, collective, members, kMax, progress } as const;
+  const robust = group.clips === true ? ({ robust: 'clip' } as const) : {};
+  const message = { type: 'group', group: id, kind, collective, members, kMax, progress, ...robust } as const;
   const told = collective === 'server' ? { ...message, servers: [...servers.peers()] } : message;
   // Servers first, so that they are told of groups before they are told that one is aborted.
   if (collective === 'server') servers.broadcast(told);

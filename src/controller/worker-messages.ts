@@ -33,6 +33,10 @@ export function onWorkerMessage(
     case 'done': {
       const group = message.group as GroupId;
       story.tell({ type: 'reduced', worker, group, bytesSent: message.bytesSent, reduceMs: message.reduceMs });
+      for (const far of message.clipped ?? []) {
+        const text = `group ${group}: the values of worker ${far} were far from the others' and were bounded`;
+        story.tell({ type: 'fault', kind: 'clipped', worker: workerId(far), message: text });
+      }
       return step({ type: 'done', ...life, group });
     }
     case 'aborted':

@@ -42,6 +42,11 @@ export type EagerRule = (typeof EAGER_RULES)[number];
 
 export const EAGER_RULES = ['majority', 'solo'] as const;
 
+/** What is done about members of a group that are far from the others (algorithms.md 4.5). */
+export type RobustRule = (typeof ROBUST_RULES)[number];
+
+export const ROBUST_RULES = ['none', 'clip'] as const;
+
 /** The training set as the shard ledger sees it (algorithms.md 3.5). */
 export interface LedgerConfig {
   /** Samples of the training set. */
@@ -86,6 +91,7 @@ export interface CoreConfig {
   readonly weights: WeightRule;
   readonly weighting: Weighting;
   readonly collective: CollectiveChoice;
+  readonly robust: RobustRule;
   /** S, processes that share the parameters; of effect only where the strategy has servers. */
   readonly servers: number;
   /** s of ps-ssp: iterations that a worker may be ahead of the slowest. */
@@ -128,6 +134,7 @@ export function defaultCoreConfig(overrides: Partial<CoreConfig> = {}): CoreConf
     weights: { rule: 'dynamic', alpha: 0.9, gap: 'freshest' },
     weighting: 'equal',
     collective: 'auto',
+    robust: 'none',
     servers: 1,
     staleness: 3,
     backups: 1,

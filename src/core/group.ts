@@ -22,6 +22,8 @@ export interface Group {
   readonly id: GroupId;
   readonly kind: GroupKind;
   readonly collective: CollectiveName;
+  /** Members that are far from the others are bounded. Left out: false. */
+  readonly clips?: boolean;
   /** In the order of their READY signals; sums run in this order. At least two, except a `final` group of one and those of servers. */
   readonly members: readonly GroupMember[];
   /** k of the freshest member; every member continues from it. */

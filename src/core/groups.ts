@@ -180,13 +180,15 @@ export function formGroup(
 ): Group {
   const inputs = candidates.map(({ member, k, finite }) => ({ k, finite, samples: member.samplesSinceGroup }));
   const weights = isWeights(weighting) ? weighting : groupWeights(inputs, weighting);
+  const clips = state.config.robust === 'clip';
   const group: Group = {
     id: groupId(state.config.term, state.groupCount),
     kind,
     collective:
       kind === 'step' && state.strategy.usesServers === true
         ? 'server'
-        : chooseCollective(state.config.collective, candidates.length),
+        : chooseCollective(clips ? 'direct' : state.config.collective, candidates.length),
+    ...(clips ? { clips } : {}),
     members: candidates.map(({ member, k, isPassive = false }, i) => ({
       worker: member.worker,
       incarnation: member.incarnation,

@@ -3,7 +3,7 @@
  */
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
-import { COLLECTIVE_CHOICES, type CoreConfig, EAGER_RULES, FILTER_NAMES, WEIGHTINGS } from './config.js';
+import { COLLECTIVE_CHOICES, type CoreConfig, EAGER_RULES, FILTER_NAMES, ROBUST_RULES, WEIGHTINGS } from './config.js';
 import { strategies } from './strategies/strategies.js';
 
 /** Numbers of workers and servers together: servers take theirs from the top. */
@@ -30,6 +30,7 @@ function* problems(config: CoreConfig): Generator<string> {
   if (!COLLECTIVE_CHOICES.includes(config.collective)) {
     yield unknownNameMessage('collective', config.collective, COLLECTIVE_CHOICES);
   }
+  yield* robustProblems(config);
   if (!EAGER_RULES.includes(config.eager)) yield unknownNameMessage('eager rule', config.eager, EAGER_RULES);
   if (!isWhole(config.seed, 0)) yield `seed: expected a whole number from 0, got ${config.seed}`;
   if (!isWhole(config.term, 1)) yield `term: expected a whole number from 1, got ${config.term}`;
@@ -66,6 +67,18 @@ function* problems(config: CoreConfig): Generator<string> {
   if (everyMs !== null && !(everyMs > 0)) yield `time between checkpoints: expected a time above 0, got ${everyMs} ms`;
   yield* serverProblems(config);
   yield* ledgerProblems(config);
+}
+
+function* robustProblems({ robust, collective, strategy }: CoreConfig): Generator<string> {
+  if (!ROBUST_RULES.includes(robust)) yield unknownNameMessage('robust rule', robust, ROBUST_RULES);
+  if (robust === 'none' || !Object.hasOwn(strategies, strategy)) return;
+  const { usesServers = false, passive } = strategies[strategy];
+  if (usesServers || passive !== undefined) {
+    yield `robust rule ${robust}: expected a strategy whose members all wait for their group, got ${strategy}`;
+  }
+  if (collective === 'ring') {
+    yield `robust rule ${robust}: expected the collective direct or auto, got ring, in which nobody sees all members' values`;
+  }
 }
 
 function* serverProblems({ servers, staleness, backups, minWorkers, strategy }: CoreConfig): Generator<string> {

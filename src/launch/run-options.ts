@@ -9,6 +9,7 @@ import {
   type CoreConfig,
   defaultCoreConfig,
   type EagerRule,
+  type RobustRule,
   type StrategyName,
 } from '../core/config.js';
 import { type GroupingOptions, groupingConfig } from '../core/grouping-options.js';
@@ -43,6 +44,8 @@ export interface RunOptions extends GroupingOptions, OptimizationOptions {
   readonly eager?: EagerRule;
   /** How the members of a group average; `auto` (default): by its size. */
   readonly collective?: CollectiveChoice;
+  /** Whether members of a group that are far from the others are bounded, default none. */
+  readonly robust?: RobustRule;
   /** S of the ps strategies, default 1. */
   readonly servers?: number;
   /** s of ps-ssp, default 3. */
@@ -168,11 +171,12 @@ function checkServers(options: RunOptions, strategy: StrategyName, workers: numb
 
 /** What is handed to core as it is. */
 function groupingOf(options: RunOptions): Partial<CoreConfig> {
-  const { collective, servers, staleness, backups, livenessMs, minWorkers } = options;
+  const { collective, robust, servers, staleness, backups, livenessMs, minWorkers } = options;
   return {
     ...(minWorkers === undefined ? {} : { minLiveWorkers: minWorkers }),
     ...groupingConfig(options),
     ...(collective === undefined ? {} : { collective }),
+    ...(robust === undefined ? {} : { robust }),
     ...(servers === undefined ? {} : { servers }),
     ...(staleness === undefined ? {} : { staleness }),
     ...(backups === undefined ? {} : { backups }),

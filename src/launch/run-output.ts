@@ -6,6 +6,7 @@ import { appendFileSync, existsSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { PreduceError } from '../base/errors.js';
+import { NOTHING_FINITE } from '../core/run-state.js';
 import { reopenRunRecord } from '../observe/reopened-record.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
@@ -46,7 +47,7 @@ export interface RunOutput {
   record(event: RunEvent): void;
   /** Keeps a line that a process wrote. */
   logLine(from: string, line: string): void;
-  /** Writes summary and report. Throws `worker-failed` where no worker was left to hold a model, `evaluation-failed` where none was saved. */
+  /** Writes summary and report. Throws `worker-failed` or `not-finite` where no worker was left to hold a model, `evaluation-failed` where none was saved. */
   finish(run: ResolvedRun, outcome: { readonly interrupted: boolean }): Promise<RunResult>;
   /** Removes everything if the run never started; closes the files otherwise. */
   abandon(): Promise<void>;
@@ -69,6 +70,21 @@ export function timeStamp(now: Date): string {
 
 function defaultLabel({ core }: ResolvedRun): string {
   return core.strategy === 'partial-reduce' ? `partial-reduce:${core.weights.rule}` : core.strategy;
+}
+
+/** The end of a run that hands over no model. What is left is its last checkpoint, which is finite. */
+function noModel(
+  reason: string,
+  { directory, logFile, checkpoint }: { directory: string; logFile: string; checkpoint: number | null },
+): PreduceError {
+  const left =
+    checkpoint === null
+      ? 'there is no checkpoint to go on from'
+      : `its last good checkpoint is ${checkpoint}: \`preduce train --resume ${directory}\` goes on from it`;
+  return new PreduceError(
+    reason.includes(NOTHING_FINITE) ? 'not-finite' : 'worker-failed',
+    `expected workers to hold the final model, but the run ended without: ${reason}; ${left}; see ${logFile}`,
+  );
 }
 
 /** Claims the directory before anything starts. Throws `out-dir-unusable`. */
@@ -135,10 +151,8 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
   async function finish(final: ResolvedRun, outcome: { readonly interrupted: boolean }): Promise<RunResult> {
     await record.close();
     if (holders === 0) {
-      throw new PreduceError(
-        'worker-failed',
-        `expected workers to hold the final model, but the run ended without: ${endReason}; see ${record.file('log.txt')}`,
-      );
+      const last = checkpoint ?? resumed?.checkpoint ?? null;
+      throw noModel(endReason, { directory: record.directory, logFile: record.file('log.txt'), checkpoint: last });
     }
     const result: RunResult = {
       label,

@@ -131,6 +131,7 @@ export type FaultKind =
   | 'violation'
   | 'transfer'
   | 'not-finite'
+  | 'clipped'
   | 'hold-expired'
   | 'stalled'
   | 'cool-down'

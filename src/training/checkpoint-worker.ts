@@ -2,7 +2,8 @@
  * A worker's side of checkpoints: keeps its state when it is asked to, between two of its steps, and takes it up again when
  * a run is resumed.
  */
-import { messageOf } from '../base/errors.js';
+import { messageOf, PreduceError } from '../base/errors.js';
+import { isFiniteVector } from '../base/finite.js';
 import type { Lease } from '../core/group.js';
 import type { Model } from '../engine/model.js';
 import type { WorkerRun } from '../worker/worker-run.js';
@@ -36,6 +37,12 @@ export interface CheckpointWriterOptions {
   readonly directory: string | null;
 }
 
+/** A run that goes on from NaN goes nowhere: the checkpoint before is the one to keep. Throws `not-finite`. */
+function checkFinite({ parameters, auxiliary, optimizer }: Replica): void {
+  if ([parameters, auxiliary, optimizer.state].every(isFiniteVector)) return;
+  throw new PreduceError('not-finite', 'expected a replica of finite values, got one that is not finite');
+}
+
 /** Training waits while a part is written. A part that cannot be written is told, and training goes on. */
 export function createCheckpointWriter(options: CheckpointWriterOptions): CheckpointWriter {
   const { run, replica, model, directory } = options;
@@ -44,6 +51,7 @@ export function createCheckpointWriter(options: CheckpointWriterOptions): Checkp
     if (directory === null) return;
     const { parameters, auxiliary, optimizer, k } = replica;
     try {
+      checkFinite(replica);
       const path = partPath(directory, checkpoint, run.worker);
       const stamp = await writePart(path, model, { parameters, auxiliary, optimizer: optimizer.state });
       run.answerCheckpoint({ type: 'checkpointed', checkpoint, k, lease: lease?.id ?? null, processed, ...stamp });

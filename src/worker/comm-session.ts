@@ -175,10 +175,12 @@ export async function startCommSession(
     else await part?.beginFinal();
     const startedMs = performance.now();
     try {
-      const { bytesSent } = await assertPresent(communicator, 'communicator').reduce({
+      const rank = message.members.findIndex((member) => member.worker === self?.worker);
+      const { bytesSent, clipped } = await assertPresent(communicator, 'communicator').reduce({
         group: id,
         ...participants(message, held.input.length, self?.worker),
-        rank: message.members.findIndex((member) => member.worker === self?.worker),
+        rank,
+        clips: message.robust === 'clip',
         weights: message.members.map((member) => member.weight),
         input: held.input,
         output: held.output,
@@ -187,7 +189,15 @@ export async function startCommSession(
       });
       running = null;
       const reduceMs = performance.now() - startedMs;
-      control.send({ type: 'done', group: message.group, bytesSent, reduceMs });
+      // All know it; one tells.
+      const far = rank > 0 ? [] : clipped.flatMap((j) => message.members[j]?.worker ?? []);
+      control.send({
+        type: 'done',
+        group: message.group,
+        bytesSent,
+        reduceMs,
+        ...(far.length === 0 ? {} : { clipped: far }),
+      });
       if (part !== null && isStep) part.committed(message);
       else onAveraged(message, startedMs - readySinceMs, reduceMs);
     } catch (error) {
