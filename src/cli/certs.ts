@@ -47,14 +47,17 @@ export function addCertsCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Writes an authority of its own, a certificate for the controller, and a token. Files that are
-there are never written over. Workers need two of them: ca.pem and token.txt.
+Writes an authority of its own, a certificate for the controller, and a token.
+Files that are there are never written over. Workers need two of them: ca.pem
+and token.txt.
 
 Examples:
   preduce certs lab --hosts 10.0.0.1
-  preduce controller --workload mnist-mlp --bind 0.0.0.0 --token-file lab/token.txt \\
-    --tls-cert lab/controller.pem --tls-key lab/controller-key.pem
-  preduce worker --controller wss://10.0.0.1:29400 --token-file token.txt --tls-ca ca.pem`,
+  preduce controller --workload mnist-mlp --bind 0.0.0.0 \\
+    --token-file lab/token.txt --tls-cert lab/controller.pem \\
+    --tls-key lab/controller-key.pem
+  preduce worker --controller wss://10.0.0.1:29400 \\
+    --token-file token.txt --tls-ca ca.pem`,
     )
     .action(runCerts);
 }

@@ -55,8 +55,9 @@ your own (joinRun), which bring their data and keep the model; it ends by
 ${SOURCES_HELP}
 Examples:
   preduce controller --workload mnist-mlp --workers 2
-  preduce controller --workload mnist-mlp --bind 0.0.0.0 --token-file lab/token.txt \\
-    --tls-cert lab/controller.pem --tls-key lab/controller-key.pem
+  preduce controller --workload mnist-mlp --bind 0.0.0.0 \\
+    --token-file lab/token.txt --tls-cert lab/controller.pem \\
+    --tls-key lab/controller-key.pem
   preduce controller --config run.yaml --port 29500   options from a file
   preduce controller --workers 2 --steps 1000         for workers of your own`,
     )

@@ -22,7 +22,8 @@ export function addServerCommand(program: Command): void {
 ${SOURCES_HELP}
 Examples:
   preduce server --controller ws://127.0.0.1:29400
-  preduce server --controller wss://10.0.0.1:29400 --token-file token.txt --tls-ca ca.pem`,
+  preduce server --controller wss://10.0.0.1:29400 \\
+    --token-file token.txt --tls-ca ca.pem`,
     )
     .action(runServer);
 }

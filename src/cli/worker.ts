@@ -33,7 +33,8 @@ export function addWorkerCommand(program: Command): void {
       `${SOURCES_HELP}
 Examples:
   preduce worker --controller ws://127.0.0.1:29400
-  preduce worker --controller wss://10.0.0.1:29400 --token-file token.txt --tls-ca ca.pem
+  preduce worker --controller wss://10.0.0.1:29400 \\
+    --token-file token.txt --tls-ca ca.pem
   preduce worker --config worker.yaml   options from a file`,
     )
     .action(runWorker);

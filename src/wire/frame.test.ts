@@ -106,6 +106,7 @@ describe('the bytes of a frame', () => {
       'bye',
       'challenge',
       'proof',
+      'measure',
     ]);
   });
 
@@ -181,7 +182,7 @@ describe('createFrameDecoder', () => {
     ['zeros', new Uint8Array(FRAME_HEADER_BYTES), /foreign bytes/],
     ['a big-endian magic', corrupted((view) => view.setUint32(0, 0x4450_5250)), /foreign bytes/],
     ['a later frame version', corrupted((view) => view.setUint8(4, 2)), /frame version 2 instead of 1/],
-    ['an unknown type', corrupted((view) => view.setUint8(5, FRAME_TYPES.length)), /frame type 11/],
+    ['an unknown type', corrupted((view) => view.setUint8(5, FRAME_TYPES.length)), /frame type 12/],
     ['unknown flags', corrupted((view) => view.setUint16(6, 1, true)), /flags 1 /],
     ['a term beyond the limit', corrupted((view) => view.setUint32(16, 2 ** 21, true)), /controller term 2097152/],
     [

@@ -86,7 +86,7 @@ describe('two workers in one process', () => {
   it("hand the first one's model to the other", async () => {
     const to = await start();
     const first = join(to, { initial: new Float32Array(LENGTH).fill(1), worker: 0 });
-    await expect.poll(() => to.view().workers.length).toBe(1);
+    await expect.poll(() => to.view().workers.length, { timeout: 30_000 }).toBe(1);
     const second = join(to, { initial: new Float32Array(LENGTH).fill(2), worker: 1 });
     expect([...(await second).parameters]).toEqual(Array(LENGTH).fill(1));
     expect([...(await first).parameters]).toEqual(Array(LENGTH).fill(1));
@@ -258,7 +258,7 @@ describe('a controller that goes', () => {
   it('before the run starts fails the join', async () => {
     const to = await start();
     const joining = errorOf(join(to));
-    await expect.poll(() => to.view().workers.length).toBe(1);
+    await expect.poll(() => to.view().workers.length, { timeout: 30_000 }).toBe(1);
     await to.close();
     expect(await joining).toMatchObject({ code: 'connection-lost' });
   });
