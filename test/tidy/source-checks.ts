@@ -10,6 +10,9 @@ export const LINES_MAX = 600;
 /** Rooms whose code a seed must reproduce bit for bit. */
 const PURE_ROOMS: readonly (string | null)[] = ['core', 'wire', 'collective/plan', 'sim'];
 
+/** Engine workloads in virtual time: the engine runs in a thread, and its gradients are as deterministic as the engine is. */
+const ENGINE_IN_SIM = 'src/sim/workload/';
+
 const IMPURE = /\b(?:Date|performance|setTimeout|setInterval|setImmediate|process|Math\s*\.\s*random)\b/g;
 
 function lineOf(text: string, index: number): number {
@@ -44,7 +47,7 @@ export function defaultExportFaults(file: SourceFile): readonly string[] {
 
 /** Clocks, timers, chance and the system, in a room that may know none of them. */
 export function pureFaults(file: SourceFile): readonly string[] {
-  if (!PURE_ROOMS.includes(roomOf(file.path))) return [];
+  if (!PURE_ROOMS.includes(roomOf(file.path)) || file.path.startsWith(ENGINE_IN_SIM)) return [];
   const modules = importsOf(file.text).filter((specifier) => isBuiltin(specifier) || specifier === 'ws');
   return [
     ...modules.map((specifier) => `${file.path}: imports ${specifier} into a pure room`),
