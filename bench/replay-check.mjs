@@ -43,6 +43,10 @@ function percent(share) {
   return `${share < 0 ? '' : '+'}${(100 * share).toFixed(1)} %`;
 }
 
+function range({ stepsPerWorker }) {
+  return `${Math.min(...stepsPerWorker)} to ${Math.max(...stepsPerWorker)}`;
+}
+
 function rowOf(slow, { strategy, recorded, predicted, errors }) {
   return {
     devices: slow,
@@ -53,6 +57,7 @@ function rowOf(slow, { strategy, recorded, predicted, errors }) {
     groups: recorded.groups,
     'groups predicted': predicted.groups,
     'per update': `${recorded.updateMs.toFixed(1)} ms (${percent(errors.updateMs)})`,
+    'steps of a worker': `${range(recorded)}, predicted ${range(predicted)}`,
     waiting: `${(100 * recorded.idleShare).toFixed(1)} %, predicted ${(100 * predicted.idleShare).toFixed(1)} %`,
   };
 }

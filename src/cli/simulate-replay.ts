@@ -86,14 +86,20 @@ function signed(text: string): string {
   return text.startsWith('-') ? text : `+${text}`;
 }
 
-const ROWS: readonly (readonly [string, keyof ReplayFigures, (value: number) => string])[] = [
-  ['wall time', 'wallSeconds', (value) => `${value.toFixed(2)} s`],
-  ['local steps', 'localSteps', String],
-  ['groups', 'groups', String],
-  ['time per update', 'updateMs', (value) => `${value.toFixed(1)} ms`],
-  ['waiting', 'idleShare', percent],
-  ['in collectives', 'reduceShare', percent],
-];
+/** Of the slowest and of the fastest. */
+function rangeText({ stepsPerWorker }: ReplayFigures): string {
+  return `${Math.min(...stepsPerWorker)} to ${Math.max(...stepsPerWorker)}`;
+}
+
+const ROWS: readonly (readonly [string, Exclude<keyof ReplayFigures, 'stepsPerWorker'>, (value: number) => string])[] =
+  [
+    ['wall time', 'wallSeconds', (value) => `${value.toFixed(2)} s`],
+    ['local steps', 'localSteps', String],
+    ['groups', 'groups', String],
+    ['time per update', 'updateMs', (value) => `${value.toFixed(1)} ms`],
+    ['waiting', 'idleShare', percent],
+    ['in collectives', 'reduceShare', percent],
+  ];
 
 /** What was measured and what was predicted, beside each other. */
 function describeReplay(result: Replay, directory: string): string {
@@ -110,6 +116,7 @@ function describeReplay(result: Replay, directory: string): string {
       : percent(real === virtual ? 0 : virtual / real - 1);
     return [name, format(real), format(virtual), signed(change)];
   });
+  rows.push(['steps of a worker', rangeText(recorded), rangeText(predicted), '']);
   const header =
     errors === null
       ? ['', `${recordedStrategy}, measured`, `${strategy}, predicted`, 'difference']

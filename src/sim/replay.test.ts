@@ -45,6 +45,9 @@ describe('replay of a simulated run', () => {
     expect(predicted.wallSeconds / result.wallSeconds).toBeCloseTo(1, 2);
     expect(Math.abs(predicted.groups - result.groups)).toBeLessThanOrEqual(1);
     expect(predicted.localSteps).toBe(result.localSteps);
+    result.stepsPerWorker.forEach((steps, worker) => {
+      expect(Math.abs((predicted.stepsPerWorker[worker] ?? 0) - steps)).toBeLessThanOrEqual(1);
+    });
     expect(predicted.idleShare).toBeCloseTo(result.idleShare, 2);
     expect(predicted.reduceShare).toBeCloseTo(result.reduceShare, 2);
     expect(errors?.wallSeconds).toBeCloseTo(predicted.wallSeconds / result.wallSeconds - 1, 9);

@@ -33,6 +33,8 @@ export interface ReplayFigures {
   readonly updateMs: number;
   readonly idleShare: number;
   readonly reduceShare: number;
+  /** By worker number. */
+  readonly stepsPerWorker: readonly number[];
 }
 
 export interface Replay {
@@ -67,7 +69,7 @@ export function replay(recorded: RecordedRun, options: ReplayOptions = {}): Repl
   const resolved = resolveReplay(recorded, options);
   const played = simulateResolved(resolved, createReplayNetwork(times, core.collective));
   const [measured, predicted] = [figuresOf(summary), figuresOf(played)];
-  const error = (key: keyof ReplayFigures): number =>
+  const error = (key: 'wallSeconds' | 'groups' | 'updateMs'): number =>
     predicted[key] === measured[key] ? 0 : (predicted[key] - measured[key]) / measured[key];
   const isSame = GROUPING_KEYS.every((key) => core[key] === resolved.core[key]);
   return {
@@ -134,7 +136,8 @@ function resolveReplay({ core, workerCount, times, summary }: RecordedRun, optio
   };
 }
 
-function figuresOf({ wallSeconds, groups, updates, localSteps, idleShare, reduceShare }: RunSummary): ReplayFigures {
+function figuresOf(summary: RunSummary): ReplayFigures {
+  const { wallSeconds, groups, updates, localSteps, idleShare, reduceShare, stepsPerWorker } = summary;
   const updateMs = (1000 * wallSeconds) / updates;
-  return { wallSeconds, groups, updates, localSteps, updateMs, idleShare, reduceShare };
+  return { wallSeconds, groups, updates, localSteps, updateMs, idleShare, reduceShare, stepsPerWorker };
 }
