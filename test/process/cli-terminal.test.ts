@@ -93,6 +93,7 @@ describe.skipIf(!hasScript())('at a terminal', () => {
         expect.stringMatching(/^partial-reduce:dynamic: test accuracy .* after /),
         expect.stringMatching(/^ {2}\d+ local steps by 3 workers/),
         expect.stringMatching(/^ {2}waiting .* exchanged$/),
+        expect.stringMatching(/^ {2}rho 0\.\d{3} measured; of uniform groups, \(N - P\)\/\(N - 1\): 0\.500$/),
         expect.stringMatching(/^ {2}model {3}/),
         expect.stringMatching(/^ {2}report {2}/),
       ]);
