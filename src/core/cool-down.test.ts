@@ -85,6 +85,11 @@ describe('the cool-down', () => {
     expect(of.of('refuse')).toEqual([{ type: 'refuse', ticket: 6, reason: 'the run is ending: Ctrl-C' }]);
   });
 
+  it('is refused at once when another event ends the run', () => {
+    const of = flap(startedRun(3, { livenessMs: LIVENESS_MS, maxLocalSteps: 1 }), 3).ready(0);
+    expect(of.of('refuse')).toMatchObject([{ ticket: 6 }]);
+  });
+
   it('knows unnumbered workers by their machine, each death having one follower', () => {
     const of = new ScriptedRun({ livenessMs: LIVENESS_MS, minWorkers: 1 });
     let ticket = 0;

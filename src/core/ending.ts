@@ -57,6 +57,8 @@ export function beginFinish(state: RunState, reason: string): void {
       state.roster.update(member);
     }
   }
+  // Who waits to be let in is told at once.
+  admitHeld(state);
 }
 
 export function checkProgress(state: RunState): void {
