@@ -22,8 +22,9 @@ export function passivesOf(roster: Roster): Passives {
         .map(({ worker }) => worker)
         .filter((worker) => !groupable.has(worker));
     },
-    drawFreeOdd(random) {
-      const free = roster.unsorted('freeOdd');
+    drawFreeOdd(random, { mustBeFinite }) {
+      const odd = roster.unsorted('freeOdd');
+      const free = mustBeFinite ? odd.filter(({ finite }) => finite) : odd;
       return free[random.below(free.length)]?.worker ?? null;
     },
   };

@@ -73,6 +73,27 @@ describe('AD-PSGD', () => {
     expect(run.view(left).state).toBe(left === 0 ? 'grouped' : 'computing');
   });
 
+  it('has who is not finite meet somebody who is, and keep nobody waiting for that', () => {
+    const run = adPsgd(5).ready(1, 1, false).ready(3, 1, false).ready(0, 1, false);
+    expect(run.formed()).toEqual([]);
+    run.ready(2);
+    const [, odd] = run.lastGroupOf(2).members.map(({ worker }) => worker as number);
+    expect(run.lastGroupOf(2).members.map(({ weight }) => weight)).toEqual([1, 0]);
+    run.done(2, odd as number);
+    expect(run.formed()).toEqual([
+      [2, odd],
+      [0, odd],
+    ]);
+    expect(run.lastGroupOf(0).members.map(({ weight }) => weight)).toEqual([0, 1]);
+  });
+
+  it('ends where nobody is finite any more', () => {
+    const run = adPsgd(2).ready(1, 1, false).ready(0, 1, false);
+    expect(run.of('finish')).toMatchObject([{ reason: expect.stringContaining('no live replica is finite') }, {}]);
+    const alone = adPsgd(2).lost(1).ready(0, 1, false);
+    expect(alone.of('finish')).toMatchObject([{ reason: expect.stringContaining('no live replica is finite') }]);
+  });
+
   it('ends with a final average of all', () => {
     const run = adPsgd(2).ready(0).done(0, 1).step({ type: 'stop', reason: 'enough' });
     run.say('finished', 0).say('finished', 1);

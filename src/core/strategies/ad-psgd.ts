@@ -16,9 +16,17 @@ export const adPsgd: Strategy = {
   chooseGroup({ signals, passives, draw }) {
     const [first] = signals;
     if (first === undefined) return { wait: 'waiting 0/1', held: false };
-    if (passives.oddCount === 0) return { alone: first };
-    const partner = passives.drawFreeOdd(draw());
-    if (partner === null) return { wait: 'waiting for a worker of an odd number without a group', held: false };
-    return { group: [first], passive: [partner] };
+    const sound = signals.find(({ finite }) => finite);
+    if (passives.oddCount === 0) {
+      return sound === undefined
+        ? { wait: 'waiting for a worker whose values are finite', held: false }
+        : { alone: sound };
+    }
+    // Who is not finite meets somebody who is, and does not keep the others waiting for that.
+    for (const signal of sound === undefined ? [first] : [first, sound]) {
+      const partner = passives.drawFreeOdd(draw(), { mustBeFinite: !signal.finite });
+      if (partner !== null) return { group: [signal], passive: [partner] };
+    }
+    return { wait: 'waiting for a worker of an odd number without a group', held: false };
   },
 };

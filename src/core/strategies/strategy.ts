@@ -47,8 +47,8 @@ export interface Passives {
   list(): readonly WorkerId[];
   /** Those of odd numbers that may come to the queue. */
   readonly oddCount: number;
-  /** One of those, in no group, drawn; null: each is in one. */
-  drawFreeOdd(random: Random): WorkerId | null;
+  /** One of those, in no group and, where that is asked for, with a finite replica, drawn; null: there is none. */
+  drawFreeOdd(random: Random, which: { readonly mustBeFinite: boolean }): WorkerId | null;
 }
 
 /** Signals that go together. */
