@@ -18,7 +18,8 @@ export function addServerCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-\`preduce train\` starts its servers itself. A run of \`preduce controller\` waits for as many as its --servers says.
+\`preduce train\` starts its servers itself. A run of \`preduce controller\` waits
+for as many as its --servers says.
 ${SOURCES_HELP}
 Examples:
   preduce server --controller ws://127.0.0.1:29400

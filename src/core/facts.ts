@@ -89,6 +89,7 @@ function restoredMember({ nowMs, started, groupCount }: RunState, facts: MemberF
   return Object.assign(member, {
     phase: synced ? (started ? 'computing' : 'waiting') : 'joining',
     returning: true,
+    silent: true,
     suspectSinceMs: nowMs,
     suspectSinceGroup: groupCount,
     counted,

@@ -32,6 +32,8 @@ export interface Member {
   returning: boolean;
   /** It held a group up: only its own report ends the suspicion. */
   mustAnswer: boolean;
+  /** Nothing is heard of it: its connection is closed, or heartbeats are missing. An answer that was under way does not change that. */
+  silent: boolean;
   /** Groups running that stalled between it and another. */
   stalls: number;
   /** How many groups there had been when it became suspect. */
@@ -85,6 +87,7 @@ export function createMember(
     suspectSinceGroup: 0,
     returning: false,
     mustAnswer: false,
+    silent: false,
     stalls: 0,
     leaving: false,
     donor: null,

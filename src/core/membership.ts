@@ -104,11 +104,13 @@ export function onTransferFailed(state: RunState, member: Member, reason: string
 export function onSuspected(state: RunState, member: Member, reason: string): void {
   if (member.suspectSinceMs === null) member.suspectSinceGroup = state.groupCount;
   member.suspectSinceMs ??= state.nowMs;
+  member.silent = true;
   state.roster.update(member);
   abortGroupOf(state, member, `worker ${member.worker}: ${reason}`);
 }
 
 export function onResumed(state: RunState, member: Member): void {
+  member.silent = false;
   // Heartbeats are no answer.
   if (member.mustAnswer || member.suspectSinceMs === null) return;
   if (isSynced(member) && hasMissedRound(state, member))

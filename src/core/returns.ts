@@ -65,6 +65,7 @@ function leaveBehind(state: RunState, member: Member): void {
   member.suspectSinceMs = null;
   member.returning = false;
   member.mustAnswer = false;
+  member.silent = false;
   const { collection } = state;
   if (collection?.pending.has(worker) !== true) return;
   // It may have been asked, may have answered, and nobody knows.

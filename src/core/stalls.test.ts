@@ -44,6 +44,12 @@ describe('a member that moves no data', () => {
     expect(run.of('dead')[0]).toMatchObject({ worker: 1 });
   });
 
+  it('is not taken back for an answer that was under way when its connection closed', () => {
+    const run = stalled(groupOfTwo(), 0, 1).suspected(1).aborted(1);
+    expect(run.view(1).state).toBe('suspect');
+    expect(run.say('resumed', 1).view(1).state).toBe('grouped');
+  });
+
   it('goes to the end of the queue, its accuser to the front', () => {
     const run = startedRun(3, noConnectivity({ groupSize: 3 }))
       .ready(0)

@@ -50,7 +50,7 @@ function holdOut(state: RunState, accused: Member): void {
 export function onAnswered(state: RunState, member: Member): void {
   if (!member.mustAnswer) return;
   member.mustAnswer = false;
-  onResumed(state, member);
+  if (!member.silent) onResumed(state, member);
 }
 
 /** Nobody waits for ever for a member that was told to give up and says nothing about it, though it lives. */

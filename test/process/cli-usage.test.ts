@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorkplace, type Workplace, writeTinyDigits } from './cli-run.js';
 
-const COMMANDS = ['train', 'compare', 'report', 'controller', 'worker', 'workloads'];
+const COMMANDS = ['train', 'compare', 'report', 'controller', 'worker', 'server', 'certs', 'workloads'];
 const SAMPLES = 200;
 
 let place: Workplace;
@@ -153,6 +153,10 @@ describe.concurrent('bad usage', () => {
     ['controller --batch-size 20', /--batch-size: expected a --workload beside it, got none/],
     ['worker', /--controller: expected the controller's address, got none: .* PREDUCE_CONTROLLER/],
     ['worker --controller nonsense', /--controller: expected an address like ws:.*, got "nonsense"/],
+    ['certs lab --days 0', /--days: expected 1 to 3650 days, got 0/],
+    ['certs lab --hosts http://10.0.0.1', /--hosts: expected host names or IP addresses, got "http:/],
+    ['controller --tls-cert ../file', /--tls-cert: expected a --tls-key beside it, got none/],
+    ['worker --controller ws://127.0.0.1:1 --tls-ca ../file', /--tls-ca: expected a wss:.* beside it, got ws:/],
     ['worker --controller ws://127.0.0.1:1 --worker -1', /--worker: expected a number from 0, got -1/],
   ])('preduce %s', async (line, message) => {
     await expectRefusal(line, 2, message);

@@ -2,55 +2,27 @@
  * The invariant of algorithms.md 3.2, checked by what can be seen from outside: for T >= N - 1 any 2T consecutive groups (T + N - 1 with
  * the window filter), with no abort and no change of the active workers among them, connect all active workers.
  */
-import { assert } from '../../src/base/assert.js';
-import type { WorkerId } from '../../src/base/ids.js';
-import type { Effect } from '../../src/core/effects.js';
-import type { ControllerEvent } from '../../src/core/events.js';
-import type { RunView } from '../../src/core/view.js';
+import { assert } from '../../base/assert.js';
+import type { WorkerId } from '../../base/ids.js';
+import type { Effect } from '../../core/effects.js';
+import type { RunView } from '../../core/view.js';
+import { activeWorkers, type Books } from './lives.js';
 import type { Scenario } from './scenario.js';
 
 export interface ConnectivityCheck {
-  /** After each step. Throws where the invariant is broken. */
-  observe(event: ControllerEvent, effects: readonly Effect[], view: RunView): void;
+  /** After each step, when the books are up to date. Throws where the invariant is broken. */
+  observe(effects: readonly Effect[], view: RunView): void;
   /** Stretches of groups that were checked. */
   readonly windows: number;
 }
 
-export function createConnectivityCheck({ filter, strategy, ...scenario }: Scenario): ConnectivityCheck {
-  /** Those from whom a READY came, or who were there at the start; and those who want to leave. */
-  const counted = new Set<WorkerId>();
-  const leaving = new Set<WorkerId>();
-  let started = false;
+export function createConnectivityCheck({ filter, strategy, ...scenario }: Scenario, books: Books): ConnectivityCheck {
   let active: readonly WorkerId[] = [];
   let groups: (readonly WorkerId[])[] = [];
   /** The largest T while these groups formed: where it adapts it is fixed when an epoch begins, and may change in a step. */
   let largest = 0;
   let lastBound = 0;
   let windows = 0;
-
-  function follow(event: ControllerEvent, effects: readonly Effect[]): void {
-    if (event.type === 'ready') counted.add(event.worker);
-    if (event.type === 'leaving') leaving.add(event.worker);
-    const starts = effects.filter((effect) => effect.type === 'start');
-    if (!started && starts.length > 0) {
-      started = true;
-      for (const { worker } of starts) counted.add(worker);
-    }
-    for (const effect of effects) {
-      if (effect.type !== 'dead' && effect.type !== 'left') continue;
-      counted.delete(effect.worker);
-      leaving.delete(effect.worker);
-    }
-  }
-
-  function activeNow(view: RunView): readonly WorkerId[] {
-    return view.workers
-      .filter(({ worker, state }) => {
-        const working = state === 'computing' || state === 'queued' || state === 'grouped';
-        return working && counted.has(worker) && !leaving.has(worker);
-      })
-      .map(({ worker }) => worker);
-  }
 
   /** T of the present workers; null where the invariant says nothing. */
   function bound(adaptive: number): number | null {
@@ -63,10 +35,9 @@ export function createConnectivityCheck({ filter, strategy, ...scenario }: Scena
   }
 
   return {
-    observe(event, effects, view) {
-      follow(event, effects);
+    observe(effects, view) {
       if (filter === 'none' || strategy !== 'partial-reduce') return;
-      const now = activeNow(view);
+      const now = activeWorkers(books, view);
       const aborted = effects.some(
         (effect) => effect.type === 'abortGroup' || (effect.type === 'groupClosed' && effect.aborted),
       );
