@@ -46,7 +46,9 @@ describe('npm run fuzz', () => {
   });
 
   it('prints the seed, the rule, what happened, and how to see it again', () => {
-    const { lines, seeds, status } = fuzzed('--runs 100', FORGETFUL);
+    const { lines: told, seeds, status } = fuzzed('--runs 100', FORGETFUL);
+    // How many runs it takes is chance, and so is whether it tells how far it is.
+    const lines = told.filter((line) => !/^\d+ s: /.test(line));
     const seed = seeds.at(-1) as number;
     expect(status).toBe(1);
     expect(seeds.length).toBeLessThan(100);
