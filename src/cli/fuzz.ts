@@ -2,7 +2,6 @@
  * `npm run fuzz`: plays random faults against the controller's state machine (sim/faults), seed after seed, until time is up or
  * a rule is broken. Exit status 0 (all rules kept), 1 (one was broken) or 2 (bad usage).
  */
-import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { messageOf, PreduceError } from '../base/errors.js';
 import { describeFailure } from '../sim/faults/failure.js';
@@ -13,11 +12,12 @@ import { wholeNumber } from './parse.js';
 
 const SECONDS = 60;
 const PROGRESS_MS = 10_000;
-const SEEDS_MAX = 2 ** 32;
 
 export interface FuzzDependencies {
   readonly write: (line: string) => void;
   readonly nowMs: () => number;
+  /** A first seed nobody has asked for. */
+  readonly drawSeed: () => number;
   readonly play: (scenario: Scenario) => Played;
 }
 
@@ -32,7 +32,7 @@ interface FuzzOptions {
 }
 
 /** Throws `bad-option`. */
-function optionsOf(args: readonly string[]): FuzzOptions {
+function optionsOf(args: readonly string[], drawSeed: () => number): FuzzOptions {
   const { seconds, seed, runs } = parsed(args);
   const count = (flag: string, text: string | undefined, least: number): number | null => {
     if (text === undefined) return null;
@@ -45,7 +45,7 @@ function optionsOf(args: readonly string[]): FuzzOptions {
   const asked = count('--runs', runs, 1);
   const many = asked ?? (first !== null && limit === null ? 1 : null);
   return {
-    firstSeed: first ?? randomInt(SEEDS_MAX / 2),
+    firstSeed: first ?? drawSeed(),
     runs: many,
     limitMs: limit === null && many !== null ? null : (limit ?? SECONDS) * 1000,
     tellsAll: first !== null,
@@ -68,8 +68,8 @@ function parsed(args: readonly string[]): {
 }
 
 /** Gives the exit status. Throws `bad-option`. */
-export function fuzz(args: readonly string[], { write, nowMs, play }: FuzzDependencies): number {
-  const { firstSeed, runs, limitMs, tellsAll } = optionsOf(args);
+export function fuzz(args: readonly string[], { write, nowMs, drawSeed, play }: FuzzDependencies): number {
+  const { firstSeed, runs, limitMs, tellsAll } = optionsOf(args, drawSeed);
   const beganMs = nowMs();
   const tally = createTally();
   let toldMs = beganMs;
