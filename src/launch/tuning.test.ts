@@ -87,14 +87,20 @@ describe('tuneAll', () => {
     expect(tuned.map(({ trials }) => trials.length)).toEqual([2, 2, 2]);
   });
 
-  it('goes on where a rate diverges, and ends with an error that no rate explains', async () => {
+  it.each(['not-finite', 'worker-failed'] as const)('goes on where a rate diverges: %s', async (code) => {
     const diverging = async (_: unknown, rate: number): Promise<RunSummary> => {
-      if (rate > 0.1) throw new PreduceError('worker-failed', 'the training has diverged');
+      if (rate > 0.1) throw new PreduceError(code, 'the training has diverged');
       return summaryOf({ testAccuracy: 0.5 });
     };
+    const [first] = await tuneAll(contenders.slice(0, 1), plan, { tryRate: diverging, keep: async () => undefined });
+    expect(first).toMatchObject({
+      learningRate: 0.1,
+      trials: [{ failure: null }, { failure: expect.stringMatching(/diverged/) }],
+    });
+  });
+
+  it('ends with an error that no rate explains', async () => {
     const keep = async (): Promise<void> => undefined;
-    const [first] = await tuneAll(contenders.slice(0, 1), plan, { tryRate: diverging, keep });
-    expect(first).toMatchObject({ learningRate: 0.1, trials: [{ failure: null }, { failure: /diverged/ }] });
     const broken = async (): Promise<never> => {
       throw new PreduceError('out-dir-unusable', 'the disk is full');
     };

@@ -123,7 +123,7 @@ async function tryOne(run: () => Promise<RunSummary | null>, learningRate: numbe
   }
 }
 
-const TRIAL_FAILURES: ReadonlySet<string> = new Set(['worker-failed', 'evaluation-failed']);
+const TRIAL_FAILURES: ReadonlySet<string> = new Set(['not-finite', 'worker-failed', 'evaluation-failed']);
 
 /** The rate that reached the target first; where none did, that of the best accuracy, or else of the least loss. */
 export function chooseRate(trials: readonly Trial[]): number | null {
