@@ -6,7 +6,7 @@
  *   node bench/simulated-tables.mjs [workers] [P] [seeds]
  */
 import { simulate } from '../dist/sim/simulate.js';
-import { SIMULATED_STRATEGIES } from '../dist/sim/simulate-options.js';
+import { STRATEGY_NAMES } from '../dist/core/strategies/strategies.js';
 
 const [workers = 8, groupSize = 3, seeds = 3] = process.argv.slice(2).map(Number);
 const LINKS = [
@@ -64,9 +64,9 @@ function measure(setting, strategy) {
 }
 
 function printTable([linkName, bitsPerSecond], level) {
-  const rows = SIMULATED_STRATEGIES.map((strategy) =>
-    measure({ bitsPerSecond, slow: [`hl:${level}`] }, strategy),
-  ).toSorted((a, b) => a.seconds - b.seconds);
+  const rows = STRATEGY_NAMES.map((strategy) => measure({ bitsPerSecond, slow: [`hl:${level}`] }, strategy)).toSorted(
+    (a, b) => a.seconds - b.seconds,
+  );
   process.stdout.write(`\nN = ${workers}, P = ${groupSize}, \`hl:${level}\`, ${linkName}:\n\n`);
   printRow(['strategy', 'rate', 'time to target', 'updates', 'time per update', 'idle', 'in collectives']);
   printRow(Array.from({ length: 7 }, () => '---'));

@@ -12,12 +12,7 @@ import { createRunStructure } from '../observe/run-structure.js';
 import type { TunedStrategy } from '../observe/tuning-record.js';
 import { createWorkerTimes } from '../observe/worker-time.js';
 import type { ReportFact } from '../report/report-input.js';
-import {
-  type ResolvedSimulation,
-  resolveSimulation,
-  SIMULATED_STRATEGIES,
-  type SimulateOptions,
-} from '../sim/simulate-options.js';
+import { type ResolvedSimulation, resolveSimulation, type SimulateOptions } from '../sim/simulate-options.js';
 import { simulate } from '../sim/simulate.js';
 import { idealSpeedUp } from '../training/slow-down.js';
 
@@ -36,10 +31,7 @@ export interface CompareSimulatedOptions extends TuningOptions {
 export async function compareSimulated(options: CompareSimulatedOptions): Promise<ComparisonResult> {
   const { simulation, strategies, repeat = 1, stopAtTarget = false, signal, onRun, onTuned } = options;
   checkRepeat(repeat);
-  const contenders = parseContenders(strategies ?? DEFAULT_STRATEGIES, {
-    known: SIMULATED_STRATEGIES,
-    defaults: simulation,
-  });
+  const contenders = parseContenders(strategies ?? DEFAULT_STRATEGIES, { defaults: simulation });
   const resolved = resolveAll(contenders, simulation);
   const { seed, source, compute, workerCount, target } = resolved;
   if (stopAtTarget && target === null) {

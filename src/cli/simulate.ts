@@ -8,10 +8,11 @@ import { unknownNameMessage } from '../base/nearest.js';
 import { formatBytes, formatDuration, parseBytes } from '../base/units.js';
 import { COLLECTIVE_CHOICES, type CollectiveChoice, EAGER_RULES, type EagerRule } from '../core/config.js';
 import type { GroupingOptions } from '../core/grouping-options.js';
+import { STRATEGY_NAMES } from '../core/strategies/strategies.js';
 import { parseTrace } from '../sim/compute-model.js';
 import { PROBLEM_NAMES, type ProblemSource } from '../sim/problem.js';
 import { simulate, type SimulationResult } from '../sim/simulate.js';
-import { SIMULATED_STRATEGIES, type SimulateOptions } from '../sim/simulate-options.js';
+import type { SimulateOptions } from '../sim/simulate-options.js';
 import { defined } from './defined.js';
 import { addGroupingFlags } from './grouping-flags.js';
 import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
@@ -91,7 +92,7 @@ export function addSimulationFlags(command: Command): Command {
 
 function addFleetFlags(command: Command): Command {
   const sized = command
-    .option('--strategy <name>', `one of ${SIMULATED_STRATEGIES.join(', ')} (default: partial-reduce)`)
+    .option('--strategy <name>', `one of ${STRATEGY_NAMES.join(', ')} (default: partial-reduce)`)
     .option('--strategies <a,b>', 'several instead, in one table; partial-reduce:constant is one, too')
     .option('--workers <n>', 'simulated workers (default: 8)', wholeNumber('--workers'))
     .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))

@@ -6,14 +6,13 @@ import { PreduceError } from '../base/errors.js';
 import { acceptConnection, checkSilence } from '../controller/connections.js';
 import type { ControlPeerHandlers } from '../controller/control-server.js';
 import type { StrategyName } from '../core/config.js';
-import { strategies } from '../core/strategies/strategies.js';
+import { STRATEGY_NAMES } from '../core/strategies/strategies.js';
 import { decodeWorkerMessage } from '../wire/control.js';
 import type { ControllerMessage, WorkerMessage } from '../wire/messages.js';
 import { createDetachedRun } from './detached-run.js';
 import { address, fromWorker } from './example-messages.js';
 import { bytesOf, type Target, textOf } from './target.js';
 
-const STRATEGY_NAMES = Object.keys(strategies) as StrategyName[];
 const LINES_MAX = 200;
 const CONNECTIONS_MAX = 8;
 /** In a script: the group that the connection was told last, and its k. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Contender, parseContender, parseContenders } from './contenders.js';
-import { STRATEGY_NAMES } from './run-options.js';
+import { STRATEGY_NAMES } from '../core/strategies/strategies.js';
 
 describe('parseContender', () => {
   it.each<[string, Contender]>([

@@ -4,7 +4,8 @@
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
 import { EAGER_RULES, type StrategyName } from '../core/config.js';
-import { type RunOptions, STRATEGY_NAMES } from './run-options.js';
+import { STRATEGY_NAMES } from '../core/strategies/strategies.js';
+import type { RunOptions } from './run-options.js';
 
 type ContenderOptions = Pick<RunOptions, 'strategy' | 'weights' | 'eager'>;
 

@@ -13,16 +13,13 @@ import {
   type StrategyName,
 } from '../core/config.js';
 import { type GroupingOptions, groupingConfig } from '../core/grouping-options.js';
-import { strategies } from '../core/strategies/strategies.js';
+import { STRATEGY_NAMES, strategies } from '../core/strategies/strategies.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import type { TrainingConfig } from '../training/config.js';
 import { type OptimizationOptions, resolveOptimization } from '../training/optimization.js';
 import { runSamplesOf } from '../training/schedule.js';
 import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import { findWorkload, type Workload } from '../training/workload.js';
-
-/** Names of the strategies that can be run. */
-export const STRATEGY_NAMES = Object.keys(strategies) as readonly StrategyName[];
 
 /** When checkpoints are taken, beside at the end: once an epoch, or after so many samples of all workers or so much time. */
 export type CheckpointEvery = 'epoch' | { readonly samples: number } | { readonly milliseconds: number };

@@ -11,7 +11,7 @@ import { reopenRunRecord } from '../observe/reopened-record.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
 import { createRunStructure, type RunStructure } from '../observe/run-structure.js';
-import { createSummary, type EvaluationPoint, type RunSummary } from '../observe/summary.js';
+import { createSummary, type EvaluationPoint, type RunSummary, summaryFactsOf } from '../observe/summary.js';
 import type { WorkerTime } from '../observe/worker-time.js';
 import { describeEnvironment } from '../report/environment.js';
 import type { ReportFact } from '../report/report-input.js';
@@ -103,15 +103,14 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     environment: describeEnvironment(),
   });
   const structure = createRunStructure();
-  const summary = createSummary({
-    strategy: core.strategy,
-    workers: training.workerCount,
-    groupSize: core.groupSize,
-    weights: core.strategy === 'partial-reduce' ? core.weights.rule : null,
-    seed: training.seed,
-    targetAccuracy,
-    out: resolve(resumed?.directory ?? directory),
-  });
+  const summary = createSummary(
+    summaryFactsOf(core, {
+      workers: training.workerCount,
+      seed: training.seed,
+      targetAccuracy,
+      out: resolve(resumed?.directory ?? directory),
+    }),
+  );
   let started = false;
   let holders = 0;
   let endReason = '';

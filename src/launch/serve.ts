@@ -7,7 +7,7 @@ import { controller, type ControllerOptions, type RunningController } from '../c
 import type { CoreConfig } from '../core/config.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
-import { createSummary, type RunSummary } from '../observe/summary.js';
+import { createSummary, type RunSummary, summaryFactsOf } from '../observe/summary.js';
 import type { Address } from '../wire/messages.js';
 import { startEvaluator } from './evaluator.js';
 import { goalOf } from './run-goal.js';
@@ -97,15 +97,14 @@ export async function serveJoined(options: ServeOptions): Promise<JoinedResult> 
   const core = resolveJoinedRun(options);
   options.onGoal?.(goalOf(core, options.durationMs ?? null));
   const record = options.out == null ? null : await createRunRecord({ directory: options.out, config: { core } });
-  const summary = createSummary({
-    strategy: core.strategy,
-    workers: core.minWorkers,
-    groupSize: core.groupSize,
-    weights: core.strategy === 'partial-reduce' ? core.weights.rule : null,
-    seed: options.seed ?? 1,
-    targetAccuracy: null,
-    out: record?.directory ?? null,
-  });
+  const summary = createSummary(
+    summaryFactsOf(core, {
+      workers: core.minWorkers,
+      seed: options.seed ?? 1,
+      targetAccuracy: null,
+      out: record?.directory ?? null,
+    }),
+  );
   let started = false;
   try {
     const interrupted = await serve(

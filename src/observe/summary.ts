@@ -2,6 +2,7 @@
  * The result of a run in a few numbers, made from its events: the fields of `--json` and the rows of the tables. Pure:
  * a run, its record read back and a simulation give the same numbers.
  */
+import type { CoreConfig } from '../core/config.js';
 import type { FaultKind, RunEvent } from './run-events.js';
 import { createUpdateCounts } from './update-counts.js';
 import { createWorkerTimes, type WorkerTime } from './worker-time.js';
@@ -18,6 +19,14 @@ export interface SummaryFacts {
   readonly targetAccuracy: number | null;
   /** Run directory. */
   readonly out: string | null;
+}
+
+/** The facts that follow from what the controller was told, beside those that do not. */
+export function summaryFactsOf(
+  { strategy, groupSize, weights }: Pick<CoreConfig, 'strategy' | 'groupSize' | 'weights'>,
+  others: Pick<SummaryFacts, 'workers' | 'seed' | 'targetAccuracy' | 'out'>,
+): SummaryFacts {
+  return { strategy, groupSize, weights: strategy === 'partial-reduce' ? weights.rule : null, ...others };
 }
 
 export interface RunSummary extends SummaryFacts {

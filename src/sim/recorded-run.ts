@@ -6,7 +6,7 @@ import { PreduceError } from '../base/errors.js';
 import { type CoreConfig, defaultCoreConfig } from '../core/config.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import type { RunEvent } from '../observe/run-events.js';
-import { createSummary, type RunSummary } from '../observe/summary.js';
+import { createSummary, type RunSummary, summaryFactsOf } from '../observe/summary.js';
 import { createRecordedTimes, type RecordedTimes } from './recorded-times.js';
 
 export interface RecordedRun {
@@ -43,15 +43,14 @@ export function createRecordedRun(config: unknown, name: string): RecordedRunBui
   const core = defaultCoreConfig(parsed.data.core as Partial<CoreConfig>);
   validateCoreConfig(core);
   const times = createRecordedTimes();
-  const summary = createSummary({
-    strategy: core.strategy,
-    workers: workerCount,
-    groupSize: core.groupSize,
-    weights: core.strategy === 'partial-reduce' ? core.weights.rule : null,
-    seed: core.seed,
-    targetAccuracy: null,
-    out: null,
-  });
+  const summary = createSummary(
+    summaryFactsOf(core, {
+      workers: workerCount,
+      seed: core.seed,
+      targetAccuracy: null,
+      out: null,
+    }),
+  );
   let hasEnded = false;
 
   function result(): RecordedRun {

@@ -3,16 +3,9 @@
  */
 import { PreduceError } from '../base/errors.js';
 import { unknownNameMessage } from '../base/nearest.js';
-import {
-  COLLECTIVE_CHOICES,
-  type CoreConfig,
-  defaultCoreConfig,
-  EAGER_RULES,
-  type EagerRule,
-  type StrategyName,
-} from '../core/config.js';
+import { COLLECTIVE_CHOICES, type CoreConfig, defaultCoreConfig, EAGER_RULES, type EagerRule } from '../core/config.js';
 import { type GroupingOptions, groupingConfig } from '../core/grouping-options.js';
-import { strategies } from '../core/strategies/strategies.js';
+import { STRATEGY_NAMES } from '../core/strategies/strategies.js';
 import { validateCoreConfig } from '../core/validate-config.js';
 import { checkSlowDowns, parseSlowDown } from '../training/slow-down.js';
 import type { ComputeModel, Trace } from './compute-model.js';
@@ -99,9 +92,6 @@ export interface ResolvedSimulation {
   readonly target: CurveTarget | null;
   readonly stopAtTarget: boolean;
 }
-
-/** Strategies whose workers are modelled: all. */
-export const SIMULATED_STRATEGIES = Object.keys(strategies) as readonly StrategyName[];
 
 const STEPS_PER_WORKER = 200;
 const EVALUATIONS = 50;
@@ -213,7 +203,7 @@ function resolveCore(
     batchSamples * Math.ceil(steps === null ? EVALUATED_STEPS * workerCount : steps / EVALUATIONS);
   const core = defaultCoreConfig({
     ...groupingConfig(options),
-    strategy: named('strategy', options.strategy ?? 'partial-reduce', SIMULATED_STRATEGIES),
+    strategy: named('strategy', options.strategy ?? 'partial-reduce', STRATEGY_NAMES),
     groupSize,
     localSteps: whole('--local-steps', options.localSteps ?? 8, 1),
     eager: named('eager rule', options.eager ?? 'majority', EAGER_RULES),

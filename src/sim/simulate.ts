@@ -3,7 +3,7 @@
  * chance but the seed's.
  */
 import type { RunEvent } from '../observe/run-events.js';
-import { createSummary, type RunSummary } from '../observe/summary.js';
+import { createSummary, type RunSummary, summaryFactsOf } from '../observe/summary.js';
 import { playFleet } from './fleet.js';
 import type { LossPoint } from './loss-curve.js';
 import { createNetworkModel, type NetworkModel } from './network-model.js';
@@ -37,15 +37,14 @@ export function simulateResolved(
   onEvent?: (event: RunEvent) => void,
 ): SimulationResult {
   const { core, workerCount, seed, target } = resolved;
-  const summary = createSummary({
-    strategy: core.strategy,
-    workers: workerCount,
-    groupSize: core.groupSize,
-    weights: core.strategy === 'partial-reduce' ? core.weights.rule : null,
-    seed,
-    targetAccuracy: target?.of === 'accuracy' ? target.value : null,
-    out: null,
-  });
+  const summary = createSummary(
+    summaryFactsOf(core, {
+      workers: workerCount,
+      seed,
+      targetAccuracy: target?.of === 'accuracy' ? target.value : null,
+      out: null,
+    }),
+  );
   const { curve, ...outcome } = playFleet({
     ...resolved,
     network,

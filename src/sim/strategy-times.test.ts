@@ -3,7 +3,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../observe/run-events.js';
-import { SIMULATED_STRATEGIES, type SimulateOptions } from './simulate-options.js';
+import { STRATEGY_NAMES } from '../core/strategies/strategies.js';
+import type { SimulateOptions } from './simulate-options.js';
 import { simulate } from './simulate.js';
 
 /** READY and GROUP take 2 ms each, an average of two 2 x (16 + 0.5) ms. */
@@ -61,14 +62,12 @@ describe('three of eight workers three times slower, free communication', () => 
     bitsPerSecond: Number.POSITIVE_INFINITY,
     steps: 8 * 200,
   };
-  const results = new Map(
-    SIMULATED_STRATEGIES.map((strategy) => [strategy, simulate({ ...options, strategy })] as const),
-  );
-  const perUpdate = (strategy: (typeof SIMULATED_STRATEGIES)[number]): number => {
+  const results = new Map(STRATEGY_NAMES.map((strategy) => [strategy, simulate({ ...options, strategy })] as const));
+  const perUpdate = (strategy: (typeof STRATEGY_NAMES)[number]): number => {
     const result = results.get(strategy);
     return result === undefined ? Number.NaN : (1000 * result.wallSeconds) / result.updates;
   };
-  const rate = (strategy: (typeof SIMULATED_STRATEGIES)[number]): number => {
+  const rate = (strategy: (typeof STRATEGY_NAMES)[number]): number => {
     const result = results.get(strategy);
     return result === undefined ? Number.NaN : result.localSteps / result.wallSeconds;
   };
@@ -92,7 +91,7 @@ describe('three of eight workers three times slower, free communication', () => 
   });
 
   it('leaves all-reduce, and what does the same, behind all others', () => {
-    const others = SIMULATED_STRATEGIES.filter((strategy) => !['all-reduce', 'ps-bsp', 'local-sgd'].includes(strategy));
+    const others = STRATEGY_NAMES.filter((strategy) => !['all-reduce', 'ps-bsp', 'local-sgd'].includes(strategy));
     expect(others).toHaveLength(7);
     for (const strategy of others) expect(perUpdate(strategy)).toBeLessThan(0.9 * perUpdate('all-reduce'));
     // One update of eight steps each, which waits for the slow ones as eight do.

@@ -26,3 +26,6 @@ export const strategies: Readonly<Record<StrategyName, Strategy>> = {
   'ps-backup': psBackup,
   'ps-hete': psHete,
 };
+
+/** Of those that can be run, and simulated. */
+export const STRATEGY_NAMES = Object.keys(strategies) as readonly StrategyName[];
