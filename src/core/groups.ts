@@ -275,7 +275,7 @@ function decideInOrder(state: RunState, signals: readonly Signal[]): GroupDecisi
   const joinerCount = state.roster.count('coming') + state.roster.count('returning');
   const passives = passivesOf(state.roster);
   const draw = () => drawOf(state);
-  const context = { signals, active, activeCount: active.length, joinerCount, filter, pulls, passives, draw };
+  const context = { signals, active, joinerCount, filter, pulls, passives, draw };
   return strategy.chooseGroup(context, config);
 }
 

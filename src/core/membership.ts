@@ -102,17 +102,28 @@ export function onTransferFailed(state: RunState, member: Member, reason: string
 }
 
 export function onSuspected(state: RunState, member: Member, reason: string): void {
-  if (member.suspectSinceMs === null) member.suspectSinceGroup = state.groupCount;
-  member.suspectSinceMs ??= state.nowMs;
   member.silent = true;
-  state.roster.update(member);
+  beginSuspicion(state, member);
   abortGroupOf(state, member, `worker ${member.worker}: ${reason}`);
 }
 
 export function onResumed(state: RunState, member: Member): void {
   member.silent = false;
-  // Heartbeats are no answer.
-  if (member.mustAnswer || member.suspectSinceMs === null) return;
+  endSuspicion(state, member);
+}
+
+/** To be called for a member that is silent, or must answer, since now. */
+export function beginSuspicion(state: RunState, member: Member): void {
+  if (member.suspectSinceMs === null) {
+    member.suspectSinceMs = state.nowMs;
+    member.suspectSinceGroup = state.groupCount;
+  }
+  state.roster.update(member);
+}
+
+/** Ends it where nothing else keeps it up: heartbeats are no answer, and an answer that was under way is no sign of life. */
+export function endSuspicion(state: RunState, member: Member): void {
+  if (member.silent || member.mustAnswer || member.suspectSinceMs === null) return;
   if (isSynced(member) && hasMissedRound(state, member))
     return removeDead(state, member, 'rounds went by while it was silent');
   member.suspectSinceMs = null;

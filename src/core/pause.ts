@@ -7,7 +7,7 @@ import type { RunState } from './run-state.js';
 /** Whether nobody may go on for now; tells when that begins and ends. */
 export function isPaused(state: RunState): boolean {
   const { minLiveWorkers } = state.config;
-  const count = state.roster.count('present');
+  const count = state.roster.count('able');
   const paused = state.started && state.finishReason === null && count < minLiveWorkers;
   if (paused !== state.paused) {
     state.paused = paused;

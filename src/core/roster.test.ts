@@ -30,7 +30,6 @@ const ORACLE: Readonly<Record<Place, (member: Member) => boolean>> = {
   joining: (m) => m.phase === 'joining' && m.suspectSinceMs === null,
   unsynced: (m) => m.phase === 'joining' || m.phase === 'syncing',
   donors: (m) => isSynced(m) && m.finite && m.suspectSinceMs === null && !m.leaving,
-  present: (m) => isSynced(m) && m.suspectSinceMs === null && !m.leaving,
   waiting: (m) => m.phase === 'waiting',
   coming: (m) =>
     (m.phase === 'syncing' || (m.phase === 'computing' && !m.counted)) && m.suspectSinceMs === null && !m.leaving,

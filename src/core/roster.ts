@@ -11,9 +11,7 @@ const PLACES = {
   joining: ({ phase, suspectSinceMs }: Member) => phase === 'joining' && suspectSinceMs === null,
   unsynced: (member: Member) => !isSynced(member),
   /** May hand the model to a joiner, if it is fresh enough. */
-  donors: (member: Member) => isSynced(member) && member.finite && member.suspectSinceMs === null && !member.leaving,
-  /** Holds the model, and is there. */
-  present: (member: Member) => isSynced(member) && member.suspectSinceMs === null && !member.leaving,
+  donors: (member: Member) => isAble(member) && member.finite,
   /** Holds the model, and has not been told to start. */
   waiting: ({ phase }: Member) => phase === 'waiting',
   /** Has the model, or is about to, and has not sent its first READY. */
@@ -30,7 +28,7 @@ const PLACES = {
   returning: (member: Member) => member.returning && isSynced(member) && !member.leaving,
   suspects: ({ suspectSinceMs }: Member) => suspectSinceMs !== null,
   leavers: ({ leaving }: Member) => leaving,
-  /** Its comm thread can take part in a group, whatever it does itself. */
+  /** Holds the model, and is there: its comm thread can take part in a group, whatever it does itself. */
   able: isAble,
   /** Of those the ones whose last group is not over. */
   busy: (member: Member) => isAble(member) && !isFree(member),

@@ -8,7 +8,7 @@
 import type { GroupId, WorkerId } from '../base/ids.js';
 import type { Group } from './group.js';
 import type { Member } from './member.js';
-import { onResumed, removeDead } from './membership.js';
+import { beginSuspicion, endSuspicion, removeDead } from './membership.js';
 import type { RunState } from './run-state.js';
 
 /** Groups running that stalled with a worker, as accuser or accused, before it is given up. */
@@ -41,16 +41,14 @@ function holdOut(state: RunState, accused: Member): void {
     accused.signal = { ...accused.signal, order: state.signalCount };
     state.signalCount += 1;
   }
-  if (accused.suspectSinceMs === null) accused.suspectSinceGroup = state.groupCount;
-  accused.suspectSinceMs ??= state.nowMs;
-  state.roster.update(accused);
+  beginSuspicion(state, accused);
 }
 
 /** It has reported its group's outcome: whether heartbeats come is not what is in doubt any more. */
 export function onAnswered(state: RunState, member: Member): void {
   if (!member.mustAnswer) return;
   member.mustAnswer = false;
-  if (!member.silent) onResumed(state, member);
+  endSuspicion(state, member);
 }
 
 /** Nobody waits for ever for a member that was told to give up and says nothing about it, though it lives. */

@@ -8,8 +8,8 @@ export const allReduce: Strategy = {
   synchronous: true,
   replica: { exchanges: 'gradient' },
   weights: () => ({ rule: 'constant' }),
-  chooseGroup({ signals, activeCount, joinerCount }) {
-    const size = activeCount + joinerCount;
+  chooseGroup({ signals, active, joinerCount }) {
+    const size = active.length + joinerCount;
     const [first] = signals;
     if (size <= 1 && first !== undefined) return { alone: first };
     if (signals.length < size) return { wait: `waiting ${signals.length}/${size}`, held: false };

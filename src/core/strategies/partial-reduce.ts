@@ -8,8 +8,8 @@ export const partialReduce: Strategy = {
   synchronous: false,
   replica: { exchanges: 'replica' },
   weights: (config) => config.weights,
-  chooseGroup({ signals, activeCount, filter }, { groupSize }) {
-    const size = Math.min(groupSize, activeCount);
+  chooseGroup({ signals, active, filter }, { groupSize }) {
+    const size = Math.min(groupSize, active.length);
     const [first] = signals;
     if (size <= 1 && first !== undefined) return { alone: first };
     if (signals.length < size) return { wait: `waiting ${signals.length}/${size}`, held: false };

@@ -9,9 +9,9 @@ import type { Strategy } from './strategy.js';
 export const psAsp: Strategy = {
   ...SERVED,
   synchronous: false,
-  chooseGroup({ signals, activeCount }) {
+  chooseGroup({ signals, active }) {
     const [first] = signals;
     if (first === undefined) return { wait: 'waiting for a gradient', held: false };
-    return pushAlone(first, 1 / Math.max(1, activeCount));
+    return pushAlone(first, 1 / Math.max(1, active.length));
   },
 };

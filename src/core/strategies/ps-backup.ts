@@ -8,5 +8,5 @@ import type { Strategy } from './strategy.js';
 export const psBackup: Strategy = {
   ...SERVED,
   synchronous: false,
-  chooseGroup: (context, { backups }) => chooseRound(context, Math.max(1, context.activeCount - backups)),
+  chooseGroup: (context, { backups }) => chooseRound(context, Math.max(1, context.active.length - backups)),
 };

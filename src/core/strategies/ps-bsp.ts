@@ -8,5 +8,5 @@ import type { Strategy } from './strategy.js';
 export const psBsp: Strategy = {
   ...SERVED,
   synchronous: true,
-  chooseGroup: (context) => chooseRound(context, Math.max(1, context.activeCount + context.joinerCount)),
+  chooseGroup: (context) => chooseRound(context, Math.max(1, context.active.length + context.joinerCount)),
 };

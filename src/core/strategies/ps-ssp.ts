@@ -10,11 +10,11 @@ import type { Strategy } from './strategy.js';
 export const psSsp: Strategy = {
   ...SERVED,
   synchronous: false,
-  chooseGroup({ signals, activeCount, pulls }, { staleness }) {
+  chooseGroup({ signals, active, pulls }, { staleness }) {
     const slowest = pulls.slowest();
     const least = slowest?.k ?? 0;
     const next = signals.find(({ k }) => k - least <= staleness);
-    if (next !== undefined) return pushAlone(next, 1 / Math.max(1, activeCount));
+    if (next !== undefined) return pushAlone(next, 1 / Math.max(1, active.length));
     const wait = `${staleness} iterations ahead of worker ${slowest?.worker} at most`;
     return { wait, held: false };
   },

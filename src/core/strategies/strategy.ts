@@ -12,9 +12,7 @@ import type { Signal } from '../grouping/signal-queue.js';
 export interface GroupingContext {
   /** Signals that may be grouped now, oldest first; at least one. */
   readonly signals: readonly Signal[];
-  /** Active workers: those that may still come to the queue, and those in it. */
-  readonly activeCount: number;
-  /** Active workers, ascending. */
+  /** Active workers, ascending: those that may still come to the queue, and those in it. */
   readonly active: readonly WorkerId[];
   /**
    * Joiners that have the model, or are about to, and have not sent their first READY; after a restart of the controller also those
