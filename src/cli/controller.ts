@@ -85,13 +85,14 @@ const WORKLOAD_FLAGS = [
 ] as const satisfies readonly (keyof RunFlags)[];
 
 function checkFlags(flags: ControllerFlags, token: string | null, encrypts: boolean): void {
-  if (!isLoopback(flags.bind) && token === null && flags.insecure !== true) {
+  const mustProtect = !isLoopback(flags.bind) && flags.insecure !== true;
+  if (mustProtect && token === null) {
     throw new PreduceError(
       'bad-option',
       `--bind ${flags.bind}: expected a --token-file beyond this machine, got none: make one, or pass --insecure in a network that you trust`,
     );
   }
-  if (!isLoopback(flags.bind) && !encrypts && flags.insecure !== true) {
+  if (mustProtect && !encrypts) {
     throw new PreduceError(
       'bad-option',
       `--bind ${flags.bind}: expected --tls-cert and --tls-key beyond this machine, as everybody on the way could read token and model, got none: make them with preduce certs, or pass --insecure in a network that you trust`,

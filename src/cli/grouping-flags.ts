@@ -1,9 +1,9 @@
 /**
- * Flags of how workers are grouped and weighted: of runs and of simulations.
+ * Flags of how workers are grouped and weighted, and of parameter servers: of runs and of simulations.
  */
 import type { Command } from 'commander';
 import { FILTER_NAMES, WEIGHTINGS } from '../core/config.js';
-import { oneOf, realNumber, wholeNumberOrAuto } from './parse.js';
+import { oneOf, realNumber, wholeNumber, wholeNumberOrAuto } from './parse.js';
 
 /** They give `GroupingOptions`, under the same names. */
 export function addGroupingFlags(command: Command): Command {
@@ -33,5 +33,20 @@ export function addGroupingFlags(command: Command): Command {
       '--connectivity-groups <t>',
       'groups within which all workers must connect (default: auto, more where one worker is slow)',
       wholeNumberOrAuto('--connectivity-groups'),
+    );
+}
+
+export function addServerFlags(command: Command): Command {
+  return command
+    .option('--servers <s>', 'parameter servers of the ps strategies (default: 1)', wholeNumber('--servers'))
+    .option(
+      '--staleness <s>',
+      'ps-ssp: iterations that a worker may be ahead of the slowest (default: 3)',
+      wholeNumber('--staleness'),
+    )
+    .option(
+      '--backups <b>',
+      'ps-backup: gradients that a round does not wait for (default: 1)',
+      wholeNumber('--backups'),
     );
 }

@@ -165,3 +165,9 @@ function parseBoolean(option: Option, text: string): boolean {
   if (text === 'false' || text === '0') return false;
   throw new PreduceError('bad-option', `${option.long}: expected true or false, got "${text}"`);
 }
+
+/** Whether the option of this attribute was given, from wherever. */
+export function isGiven(command: Command, name: string): boolean {
+  const source = command.getOptionValueSource(name);
+  return source !== undefined && source !== 'default';
+}

@@ -15,7 +15,7 @@ import type { RunOptions } from '../launch/run-options.js';
 import { OPTIMIZER_NAMES, type OptimizerName } from '../training/create-optimizer.js';
 import { SCHEDULE_NAMES, type ScheduleName } from '../training/schedule.js';
 import { defined } from './defined.js';
-import { addGroupingFlags } from './grouping-flags.js';
+import { addGroupingFlags, addServerFlags } from './grouping-flags.js';
 import { addConfigFlag } from './option-sources.js';
 import { collect, duration, oneOf, path, realNumber, wholeNumber } from './parse.js';
 
@@ -71,7 +71,7 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
     .option('--group-size <p>', 'workers of one partial reduce (default: 2)', wholeNumber('--group-size'))
     .option('--local-steps <h>', 'local SGD: steps between two averages (default: 8)', wholeNumber('--local-steps'))
     .option('--eager <rule>', 'eager-reduce: majority (default) or solo begins a round', oneOf('--eager', EAGER_RULES));
-  return addGroupingFlags(sized)
+  const grouped = addGroupingFlags(sized)
     .option(
       '--collective <name>',
       'how a group averages: auto (default), direct or ring',
@@ -81,18 +81,8 @@ export function addRunFlags(command: Command, defaultWorkload?: string): Command
       '--robust <rule>',
       'clip: bound workers whose values are far from the rest of their group; none (default)',
       oneOf('--robust', ROBUST_RULES),
-    )
-    .option('--servers <s>', 'parameter servers of the ps strategies (default: 1)', wholeNumber('--servers'))
-    .option(
-      '--staleness <s>',
-      'ps-ssp: iterations that a worker may be ahead of the slowest (default: 3)',
-      wholeNumber('--staleness'),
-    )
-    .option(
-      '--backups <b>',
-      'ps-backup: gradients that a round does not wait for (default: 1)',
-      wholeNumber('--backups'),
-    )
+    );
+  return addServerFlags(grouped)
     .option(
       '--slow <spec>',
       'emulate a slow device, repeatable: hl:3, straggler:3,4, random:.1,100ms, lognormal:.5',

@@ -7,6 +7,7 @@ import { runParameterServer } from '../training/parameter-server.js';
 import { findWorkload } from '../training/workload.js';
 import { addControllerFlags, type ControllerFlags, controllerOf } from './controller-flags.js';
 import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
+import { trustOf } from '../worker/trust.js';
 
 export function addServerCommand(program: Command): void {
   const command = program
@@ -34,7 +35,7 @@ async function runServer(flags: ControllerFlags): Promise<void> {
   const { tlsCa, ...target } = await controllerOf(flags);
   await runParameterServer({
     ...target,
-    trust: tlsCa === null ? null : { kind: 'authority', pem: tlsCa },
+    trust: trustOf('authority', tlsCa),
     async parameterCountOf({ workload, seed }) {
       const model = await findWorkload(workload).createModel({ seed, threads: 1 });
       const { length } = model.parameters;

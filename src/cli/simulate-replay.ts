@@ -8,6 +8,7 @@ import { readRunConfig, readRunEvents } from '../observe/stored-run.js';
 import { createRecordedRun, type RecordedRun } from '../sim/recorded-run.js';
 import { type Replay, type ReplayFigures, replay, type ReplayOptions } from '../sim/replay.js';
 import { defined } from './defined.js';
+import { isGiven } from './option-sources.js';
 import type { SimulateFlags } from './simulate.js';
 import { formatTable } from './table.js';
 
@@ -34,9 +35,8 @@ const REPLAY_FLAGS: ReadonlySet<string> = new Set([
 /** Throws `bad-option` for a flag that says what the record says. */
 function checkMeaning(command: Command): void {
   for (const option of command.options) {
-    const source = command.getOptionValueSource(option.attributeName());
     const name = option.long ?? '';
-    if (source === undefined || source === 'default' || REPLAY_FLAGS.has(name)) continue;
+    if (!isGiven(command, option.attributeName()) || REPLAY_FLAGS.has(name)) continue;
     throw new PreduceError('bad-option', `${name}: expected none beside --replay: the record says it, leave it out`);
   }
 }

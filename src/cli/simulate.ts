@@ -14,10 +14,9 @@ import { PROBLEM_NAMES, type ProblemSource } from '../sim/problem.js';
 import { simulate, type SimulationResult } from '../sim/simulate.js';
 import type { SimulateOptions } from '../sim/simulate-options.js';
 import { defined } from './defined.js';
-import { addGroupingFlags } from './grouping-flags.js';
+import { addGroupingFlags, addServerFlags } from './grouping-flags.js';
 import { addConfigFlag, SOURCES_HELP } from './option-sources.js';
 import { collect, duration, oneOf, realNumber, wholeNumber } from './parse.js';
-import { runReplay } from './simulate-replay.js';
 import { formatTable } from './table.js';
 
 export interface SimulateFlags extends GroupingOptions {
@@ -109,21 +108,6 @@ function addFleetFlags(command: Command): Command {
       oneOf('--collective', COLLECTIVE_CHOICES),
     ),
   );
-}
-
-function addServerFlags(command: Command): Command {
-  return command
-    .option('--servers <s>', 'parameter servers of the ps strategies (default: 1)', wholeNumber('--servers'))
-    .option(
-      '--staleness <s>',
-      'ps-ssp: iterations that a worker may be ahead of the slowest (default: 3)',
-      wholeNumber('--staleness'),
-    )
-    .option(
-      '--backups <b>',
-      'ps-backup: gradients that a round does not wait for (default: 1)',
-      wholeNumber('--backups'),
-    );
 }
 
 function addMachineFlags(command: Command): Command {
@@ -270,7 +254,10 @@ export async function simulateOptionsOf(flags: SimulateFlags): Promise<SimulateO
 }
 
 async function runSimulate(flags: SimulateFlags, command: Command): Promise<void> {
-  if (flags.replay !== undefined) return runReplay(flags.replay, flags, command);
+  if (flags.replay !== undefined) {
+    const { runReplay } = await import('./simulate-replay.js');
+    return runReplay(flags.replay, flags, command);
+  }
   const options = await simulateOptionsOf(flags);
   if (flags.strategies === undefined) {
     const result = simulate(options);

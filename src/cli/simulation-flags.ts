@@ -4,6 +4,7 @@
  */
 import { Command } from 'commander';
 import { PreduceError } from '../base/errors.js';
+import { isGiven } from './option-sources.js';
 import { addRunFlags } from './run-flags.js';
 import { addSimulationFlags, type SimulateFlags } from './simulate.js';
 
@@ -53,9 +54,4 @@ export function simulationFlagsOf(command: Command): SimulateFlags {
   const names = addSimulationFlags(new Command()).options.map((option) => option.attributeName());
   const given = names.filter((name) => isGiven(command, name));
   return Object.fromEntries(given.map((name) => [name, command.getOptionValue(name) as unknown]));
-}
-
-function isGiven(command: Command, name: string): boolean {
-  const source = command.getOptionValueSource(name);
-  return source !== undefined && source !== 'default';
 }

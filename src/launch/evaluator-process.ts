@@ -7,6 +7,7 @@ import { tensorsOfModel, writeSafetensors } from '../training/safetensors.js';
 import { findWorkload } from '../training/workload.js';
 import { followParent } from './child-process.js';
 import { type EvaluatorTask, TOKEN_VARIABLE } from './evaluator.js';
+import { trustOf } from '../worker/trust.js';
 
 async function main(task: EvaluatorTask): Promise<void> {
   const { training } = task;
@@ -16,7 +17,7 @@ async function main(task: EvaluatorTask): Promise<void> {
   await runEvaluator({
     controller: task.controller,
     token: process.env[TOKEN_VARIABLE] ?? null,
-    trust: task.certificate === null ? null : { kind: 'certificate', pem: task.certificate },
+    trust: trustOf('certificate', task.certificate),
     // The controller that started this process, on this machine.
     insecure: true,
     model,

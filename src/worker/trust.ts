@@ -10,6 +10,11 @@ export type Trust =
   | { readonly kind: 'authority'; readonly pem: string }
   | { readonly kind: 'certificate'; readonly pem: string };
 
+/** Null where no certificate is named: those that the system trusts. */
+export function trustOf(kind: Trust['kind'], pem: string | null): Trust | null {
+  return pem === null ? null : { kind, pem };
+}
+
 export interface Target {
   /** ws:// or wss:// address. */
   readonly controller: string;

@@ -11,6 +11,7 @@ import type { Layout } from '../wire/messages.js';
 import { checkLogged } from './check-logged.js';
 import { type CommClient, startCommClient } from './comm-client.js';
 import type { CheckpointAnswer, FromCommThread, PassiveRole, SharedVectors, StepReport } from './thread-messages.js';
+import { trustOf } from './trust.js';
 
 export interface ConnectOptions {
   /** ws:// or wss:// address of the controller. */
@@ -158,7 +159,7 @@ export async function connectWorker(options: ConnectOptions): Promise<ConnectedW
   const client = startCommClient({
     controller: options.controller,
     token: options.token ?? null,
-    trust: options.tlsCa == null ? null : { kind: 'authority', pem: options.tlsCa },
+    trust: trustOf('authority', options.tlsCa ?? null),
     insecure: options.insecure ?? false,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
   });
