@@ -6,6 +6,7 @@
 /** Every code that a `PreduceError` may carry. */
 export const ERROR_CODES = [
   'aborted',
+  'another-run',
   'bad-config',
   'bad-data',
   'bad-frame',
@@ -13,6 +14,7 @@ export const ERROR_CODES = [
   'bad-message',
   'bad-option',
   'connection-lost',
+  'controller-lost',
   'controller-unreachable',
   'data-missing',
   'engine-missing',
@@ -24,6 +26,8 @@ export const ERROR_CODES = [
   'protocol-violation',
   'refused',
   'run-ended',
+  'state-locked',
+  'state-unusable',
   'timeout',
   'untrusted',
   'version-mismatch',

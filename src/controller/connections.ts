@@ -9,6 +9,7 @@ import { HEARTBEATS_PER_LIVENESS, PROTOCOL_VERSION } from '../wire/limits.js';
 import type { WorkerMessage } from '../wire/messages.js';
 import type { ControlPeer, ControlPeerHandlers } from './control-server.js';
 import { checkConnectionCount, checkHello, checkJoin, checkPlace, type Refusal } from './handshake.js';
+import { isResumeSecret } from './resume-secret.js';
 import type { RunParts } from './run-parts.js';
 import type { Session } from './sessions.js';
 import { onWorkerMessage } from './worker-messages.js';
@@ -33,6 +34,20 @@ export function refuse({ story }: RunParts, session: Session, refusal: Refusal):
   story.tell({ type: 'fault', kind: 'refused', worker: null, message: `${peer.remote}: ${refusal.message}` });
 }
 
+/** Tells a life that is back that it is over, and closes. */
+export function turnAway(
+  { story }: RunParts,
+  session: Session,
+  { reason, rejoin }: { readonly reason: string; readonly rejoin: boolean },
+): void {
+  const { peer, resume } = session;
+  peer.send({ type: 'close', reason, rejoin });
+  peer.close();
+  session.state = 'closed';
+  const message = `${peer.remote}: worker ${resume?.worker} cannot resume: ${reason}`;
+  story.tell({ type: 'fault', kind: 'refused', worker: null, message });
+}
+
 /** To be called a few times per liveness time-out: finds those that have said nothing for half of it. */
 export function checkSilence(run: RunParts): void {
   const { livenessMs } = run.settings;
@@ -46,7 +61,7 @@ export function checkSilence(run: RunParts): void {
       session.suspected = true;
       suspect(run, life, `no sign of life for ${Math.round(silentMs)} ms`);
     } else if ((state === 'new' || state === 'greeted') && silentMs >= livenessMs) {
-      const expected = state === 'new' ? '"hello"' : '"join" or a heartbeat';
+      const expected = state === 'new' ? '"hello"' : '"join", "resume" or a heartbeat';
       const message = `expected ${expected} within the liveness time-out of ${livenessMs} ms, got nothing`;
       refuse(run, session, { code: 'refused', message });
     }
@@ -68,7 +83,8 @@ function onMessage(run: RunParts, session: Session, message: WorkerMessage): voi
       throw new PreduceError('protocol-violation', `expected "hello" first, got "${message.type}"`);
     case 'greeted':
       if (message.type === 'join') return onJoin(run, session, message);
-      throw new PreduceError('protocol-violation', `expected "join" after "hello", got "${message.type}"`);
+      if (message.type === 'resume') return onResume(run, session, message);
+      throw new PreduceError('protocol-violation', `expected "join" or "resume" after "hello", got "${message.type}"`);
     case 'worker':
       return onWorkerMessage(run, assertPresent(session.life, 'the life of a worker'), message);
     case 'evaluator':
@@ -120,6 +136,20 @@ function onJoin(run: RunParts, session: Session, message: Extract<WorkerMessage,
   session.state = 'joining';
   session.join = message;
   run.step({ type: 'joined', ticket: session.ticket, requested, hostname: message.hostname });
+}
+
+/** A life whose connection was lost, or whose controller is another one now. */
+function onResume(run: RunParts, session: Session, message: Extract<WorkerMessage, { type: 'resume' }>): void {
+  const life: Life = { worker: workerId(message.worker), incarnation: message.incarnation };
+  if (!isResumeSecret(message.secret, run.settings.resumeKey, life)) {
+    const reason = `expected the secret of worker ${life.worker}'s life ${life.incarnation}, got another one`;
+    return refuse(run, session, { code: 'refused', message: `${reason}: join as a new worker` });
+  }
+  session.state = 'joining';
+  session.resume = message;
+  const { doing, k, ready, finite, localSteps, samples, lease, finished } = message;
+  const standing = { doing, k, ready, finite, localSteps, samples, lease, finished };
+  run.step({ type: 'returned', ticket: session.ticket, ...life, standing });
 }
 
 function onClose(run: RunParts, session: Session, error: PreduceError | null): void {

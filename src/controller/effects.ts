@@ -3,7 +3,8 @@
  */
 import type { LeaseId, WorkerId } from '../base/ids.js';
 import type { Effect } from '../core/effects.js';
-import { refuse } from './connections.js';
+import { refuse, turnAway } from './connections.js';
+import { resumeSecret } from './resume-secret.js';
 import type { RunParts } from './run-parts.js';
 
 type EffectOf<K extends Effect['type']> = Extract<Effect, { type: K }>;
@@ -19,10 +20,15 @@ export function carryOut(run: RunParts, effect: Effect): void {
       return;
     }
     case 'welcomeBack':
-    case 'returnRefused':
-    case 'persist':
-      // No connection says that it is back, and no run is written down.
+      return welcomeBack(run, effect);
+    case 'returnRefused': {
+      const { ticket, reason, rejoin } = effect;
+      const session = sessions.find(ticket);
+      if (session !== undefined) turnAway(run, session, { reason, rejoin });
       return;
+    }
+    case 'persist':
+      return run.persist(effect.facts);
     case 'seed':
       return sessions.send(effect, { type: 'seed' });
     case 'transfer':
@@ -84,8 +90,18 @@ export function carryOut(run: RunParts, effect: Effect): void {
 
 function admit({ sessions, settings, story }: RunParts, { ticket, worker, incarnation }: EffectOf<'admit'>): void {
   const { peer, join } = sessions.admit(ticket, { worker, incarnation });
-  peer.send({ type: 'joined', worker, incarnation, runKey: settings.runKey });
+  const { runKey, resumeKey } = settings;
+  const secret = resumeSecret(resumeKey, { worker, incarnation });
+  peer.send({ type: 'joined', worker, incarnation, runKey, secret });
   story.tell({ type: 'workerJoined', worker, incarnation, hostname: join.hostname, pid: join.pid });
+}
+
+function welcomeBack({ sessions, story }: RunParts, effect: EffectOf<'welcomeBack'>): void {
+  const { ticket, worker, incarnation, progress } = effect;
+  const { peer, resume } = sessions.takeBack(ticket, { worker, incarnation });
+  peer.send({ type: 'resumed', progress });
+  const { k, localSteps, samples } = resume;
+  story.tell({ type: 'workerResumed', worker, incarnation, k, localSteps, samples });
 }
 
 function startTransfer({ sessions, story }: RunParts, { joiner, donor }: EffectOf<'transfer'>): void {

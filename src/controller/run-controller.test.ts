@@ -81,7 +81,7 @@ describe('hello', () => {
       'another major version',
       { version: { major: 2, minor: 0 } },
       'version-mismatch',
-      /protocol 1\.0, this worker 2\.0/,
+      /protocol 1\.1, this worker 2\.0/,
     ],
     ['no token', {}, 'refused', /expects a token and got none/],
     ['a wrong token', { token: 'Secret' }, 'refused', /expects a token and got another one/],
@@ -119,7 +119,10 @@ describe('hello', () => {
     const client = await connect();
     client.send(HELLO);
     client.send(HELLO);
-    expect(await client.closed).toEqual({ code: 1008, reason: 'expected "join" after "hello", got "hello"' });
+    expect(await client.closed).toEqual({
+      code: 1008,
+      reason: 'expected "join" or "resume" after "hello", got "hello"',
+    });
   });
 });
 
@@ -202,7 +205,7 @@ describe('an evaluator', () => {
 describe('a connection that says nothing', () => {
   it.each([
     ['from the beginning', [], /expected "hello" within the liveness time-out of 400 ms/],
-    ['after hello', [HELLO], /expected "join" or a heartbeat within the liveness time-out of 400 ms/],
+    ['after hello', [HELLO], /expected "join", "resume" or a heartbeat within the liveness time-out of 400 ms/],
   ])('%s is closed', async (_name, messages, reason) => {
     const { connect } = await startRun({ core: { livenessMs: SHORT_MS } });
     const client = await connect();

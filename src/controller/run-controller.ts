@@ -3,8 +3,11 @@
  * out its effects, and tells the run's story as `RunEvent`s. Parameters never pass through it.
  */
 import { randomBytes } from 'node:crypto';
+import { PreduceError } from '../base/errors.js';
+import { workerId } from '../base/ids.js';
 import { type CoreConfig, defaultCoreConfig } from '../core/config.js';
 import { type Controller, createController } from '../core/controller.js';
+import type { RunFacts } from '../core/facts.js';
 import { strategies } from '../core/strategies/strategies.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { HEARTBEATS_PER_LIVENESS, LIMITS } from '../wire/limits.js';
@@ -15,7 +18,9 @@ import { startControlServer, type TlsIdentity } from './control-server.js';
 import { createCoreDriver } from './core-driver.js';
 import { carryOut } from './effects.js';
 import { createEvaluations, type Evaluations } from './evaluations.js';
+import { createPersistence } from './persistence.js';
 import type { RunParts, RunSettings } from './run-parts.js';
+import type { RunStore } from './run-store.js';
 import { createRunStory } from './run-story.js';
 import { createServers } from './servers.js';
 import { createSessions } from './sessions.js';
@@ -30,6 +35,10 @@ export interface ControllerOptions {
   /** Encrypts the control connections, and has peers encrypt theirs; null (default): nothing is encrypted. */
   readonly tls?: TlsIdentity | null;
   readonly runId?: string;
+  /** Where the run is written down, so that another controller can go on with it; null (default): nowhere. */
+  readonly store?: RunStore | null;
+  /** Kept there beside the run: JSON values. */
+  readonly storedSettings?: Readonly<Record<string, unknown>>;
   /** Sent to every worker: what the run is made of. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** An evaluator is being started: the end of the run waits for it, for the liveness time-out at most. Default false. */
@@ -46,6 +55,7 @@ export interface ControllerOptions {
 }
 
 export interface RunningController {
+  readonly runId: string;
   readonly address: Address;
   /** ws:// or wss:// address for workers. */
   readonly url: string;
@@ -59,23 +69,34 @@ export interface RunningController {
   close(): Promise<void>;
 }
 
-/** Starts a controller. Throws `bad-config`, `port-unavailable`. */
+/**
+ * Starts a controller; one whose store holds a run goes on with that. Throws `bad-config`, `port-unavailable`, `run-ended` (of a
+ * run that is over), `state-unusable`.
+ */
 export async function controller(options: ControllerOptions): Promise<RunningController> {
-  const config = defaultCoreConfig(options.core);
-  const core = createController(config);
+  const store = options.store ?? null;
+  const before = store?.before ?? null;
+  if (before?.facts.ended === true) throw runIsOver(before);
+  const config = defaultCoreConfig({ ...options.core, persists: store !== null });
+  const core = createController(config, before && { facts: before.facts, nowMs: performance.now() });
   const settings: RunSettings = {
-    runId: options.runId ?? `run-${randomBytes(4).toString('hex')}`,
-    runKey: randomBytes(16).toString('hex'),
+    runId: before?.run.runId ?? options.runId ?? `run-${randomBytes(4).toString('hex')}`,
+    runKey: before?.run.runKey ?? randomBytes(16).toString('hex'),
+    resumeKey: before?.run.resumeKey ?? randomBytes(32).toString('hex'),
     token: options.token ?? null,
     encrypts: options.tls != null,
     config: { ...options.config },
     livenessMs: config.livenessMs,
   };
-  const sessions = createSessions();
-  const story = createRunStory(options.onEvent, options.clockStartMs ?? 0);
+  const sessions = createSessions({
+    numbers: (before?.facts.incarnations ?? []).map(([worker]) => workerId(worker)),
+    shape: before?.run.shape ?? null,
+  });
+  const story = createRunStory(options.onEvent, clockStart(options));
   const ended = createSignal();
   const driver = createCoreDriver(core, (effect) => carryOut(run, effect));
   let durationTimer: NodeJS.Timeout | null = null;
+  let startedAtMs = before?.run.startedAtMs ?? null;
 
   function stop(reason: string): void {
     story.tell({ type: 'stopping', reason });
@@ -110,15 +131,31 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
       layout: () => sessions.shape?.fingerprint ?? '',
     }),
     step: driver.step,
+    persist: (facts) => persistence.persist(facts),
     onStarted() {
+      startedAtMs ??= Date.now() - story.nowMs();
+      persistence.noteRun();
       if (options.durationMs == null) return;
       const leftMs = Math.max(0, options.durationMs - story.nowMs());
       durationTimer = setTimeout(() => stop('the time is up'), Math.min(leftMs, LIMITS.heartbeatMsMax));
     },
     onOver: ended.fire,
   };
+  const persistence = createPersistence({
+    store,
+    story,
+    describe: () => ({
+      runId: settings.runId,
+      runKey: settings.runKey,
+      resumeKey: settings.resumeKey,
+      port: server.address.port,
+      startedAtMs,
+      shape: sessions.shape,
+      settings: { ...options.storedSettings },
+    }),
+  });
   const server = await startControlServer({
-    address: options.address ?? { host: '127.0.0.1', port: 0 },
+    address: addressFor(options),
     tls: options.tls ?? null,
     accept: (peer) => acceptConnection(run, peer),
     requestTimeoutMs: config.livenessMs,
@@ -129,9 +166,17 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
       started: story.started,
     }),
   });
+  try {
+    persistence.begin();
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+  if (before?.facts.started === true) goOn(run, before.facts);
   const watch = setInterval(() => checkSilence(run), config.livenessMs / HEARTBEATS_PER_LIVENESS);
 
   return {
+    runId: settings.runId,
     address: server.address,
     url: urlOf(server.address, settings.encrypts),
     ended: ended.fired,
@@ -144,6 +189,31 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
       await server.close();
     },
   };
+}
+
+function runIsOver({ run, facts }: NonNullable<RunStore['before']>): PreduceError {
+  return new PreduceError(
+    'run-ended',
+    `--state: expected a run that goes on, got run ${run.runId}, which is over (${facts.finishReason}): choose another directory for a new one`,
+  );
+}
+
+/** Where workers of before look for the run, if any port will do otherwise. */
+function addressFor({ address = { host: '127.0.0.1', port: 0 }, store }: ControllerOptions): Address {
+  return address.port === 0 ? { ...address, port: store?.before?.run.port ?? 0 } : address;
+}
+
+/** The run's clock went on while no controller ran, as its workers did. */
+function clockStart({ clockStartMs = 0, store }: ControllerOptions): number {
+  const startedAtMs = store?.before?.run.startedAtMs ?? null;
+  return startedAtMs === null ? clockStartMs : Math.max(clockStartMs, Date.now() - startedAtMs);
+}
+
+/** The workers compute already. */
+function goOn({ core, story, onStarted }: RunParts, { progress }: RunFacts): void {
+  story.start();
+  story.tell({ type: 'restarted', term: core.term, ...progress });
+  onStarted();
 }
 
 function urlOf({ host, port }: Address, encrypts: boolean): string {

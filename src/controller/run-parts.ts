@@ -3,6 +3,7 @@
  */
 import type { Controller } from '../core/controller.js';
 import type { UntimedEvent } from '../core/events.js';
+import type { RunFacts } from '../core/facts.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { Evaluations } from './evaluations.js';
 import type { RunStory } from './run-story.js';
@@ -14,6 +15,8 @@ export interface RunSettings {
   readonly runId: string;
   /** Opens the data ports of the run's workers. */
   readonly runKey: string;
+  /** What the secrets of the workers' lives follow from. */
+  readonly resumeKey: string;
   /** What a connection must show; null: nothing. */
   readonly token: string | null;
   /** Data connections are encrypted. */
@@ -35,6 +38,8 @@ export interface RunParts {
   step(event: UntimedEvent): void;
   /** The workers were told to compute, for the first time. */
   onStarted(): void;
+  /** Writes down what the next controller of the run goes on from. Without effect where none can come. */
+  persist(facts: RunFacts): void;
   /** The run is over and every worker was let go. */
   onOver(): void;
 }

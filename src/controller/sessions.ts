@@ -10,6 +10,7 @@ import { type ReplicaShape, replicaShape } from './handshake.js';
 import type { ServerSession } from './servers.js';
 
 type Join = Extract<WorkerMessage, { type: 'join' }>;
+type Resume = Extract<WorkerMessage, { type: 'resume' }>;
 
 /** One control connection. */
 export interface Session {
@@ -20,6 +21,8 @@ export interface Session {
   /** Set from `server` on. */
   server: ServerSession | null;
   join: Join | null;
+  /** Set instead where a life is back. */
+  resume: Resume | null;
   /** Set from `worker` on. */
   life: Life | null;
   /** Who was to hand it the model; null: its own initial one. */
@@ -45,6 +48,8 @@ export interface Sessions {
   readonly shape: ReplicaShape | null;
   /** The connection is this life of a worker from now on. */
   admit(ticket: number, life: Life): Session & { readonly join: Join };
+  /** The same where the life is back on this connection; the one that it had is closed. */
+  takeBack(ticket: number, life: Life): Session & { readonly resume: Resume };
   of(life: Life): Session | null;
   addressOf(worker: WorkerId): Address;
   /** Those of the workers that can be reached. */
@@ -55,12 +60,18 @@ export interface Sessions {
   release(life: Life, farewell: ControllerMessage): void;
 }
 
-export function createSessions(): Sessions {
+/** What sessions go on from where a controller is started again. */
+export interface FormerSessions {
+  readonly numbers: Iterable<WorkerId>;
+  readonly shape: ReplicaShape | null;
+}
+
+export function createSessions(former: FormerSessions = { numbers: [], shape: null }): Sessions {
   const sessions = new Map<number, Session>();
   const byWorker = new Map<WorkerId, Session>();
-  const numbers = new Set<WorkerId>();
+  const numbers = new Set<WorkerId>(former.numbers);
   let ticketCount = 0;
-  let shape: ReplicaShape | null = null;
+  let { shape } = former;
 
   function of(life: Life): Session | null {
     const session = byWorker.get(life.worker);
@@ -97,13 +108,26 @@ export function createSessions(): Sessions {
       shape ??= replicaShape(join);
       return Object.assign(session, { state: 'worker' as const, life, join });
     },
+    takeBack(ticket, life) {
+      const session = assertPresent(sessions.get(ticket), `connection ${ticket}`);
+      const resume = assertPresent(session.resume, 'the resume message');
+      const before = of(life);
+      if (before !== null) {
+        before.state = 'closed';
+        before.life = null;
+        before.peer.close();
+      }
+      byWorker.set(life.worker, session);
+      return Object.assign(session, { state: 'worker' as const, life, resume });
+    },
     of,
-    addressOf: (worker) => assertPresent(byWorker.get(worker)?.join, `the join message of worker ${worker}`).address,
+    addressOf: (worker) => assertPresent(addressOf(byWorker.get(worker)), `the address of worker ${worker}`),
     peersOf: (workers) =>
       workers.flatMap((worker) => {
         const session = byWorker.get(worker);
-        if (session?.life == null || session.join === null) return [];
-        return [{ worker, incarnation: session.life.incarnation, address: session.join.address }];
+        const address = addressOf(session);
+        if (session?.life == null || address === null) return [];
+        return [{ worker, incarnation: session.life.incarnation, address }];
       }),
     send: (life, message) => of(life)?.peer.send(message),
     release(life, farewell) {
@@ -117,6 +141,11 @@ export function createSessions(): Sessions {
   };
 }
 
+/** Where its worker listens, as it said last. */
+function addressOf(session: Session | undefined): Address | null {
+  return (session?.resume ?? session?.join)?.address ?? null;
+}
+
 function newSession(peer: ControlPeer, ticket: number): Session {
   return {
     peer,
@@ -124,6 +153,7 @@ function newSession(peer: ControlPeer, ticket: number): Session {
     state: 'new',
     server: null,
     join: null,
+    resume: null,
     life: null,
     donor: null,
     lastHeardMs: performance.now(),

@@ -66,6 +66,7 @@ export function onWorkerMessage(
       return;
     case 'hello':
     case 'join':
+    case 'resume':
     case 'evaluated':
     case 'evaluationFailed':
     case 'serverJoin':

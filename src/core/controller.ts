@@ -53,6 +53,8 @@ import { validateCoreConfig } from './validate-config.js';
 import { type RunView, viewOf } from './view.js';
 
 export interface Controller {
+  /** Number of this controller's life; group ids contain it. */
+  readonly term: number;
   /** Takes one event; time never runs backwards. Gives what is to be done, in this order. */
   step(event: ControllerEvent): readonly Effect[];
   /** When a `tick` is due if nothing happens before; null: never. */
@@ -67,6 +69,7 @@ export interface Controller {
 export function createController(config: CoreConfig, continuation: Continuation | null = null): Controller {
   const state = createState(config, continuation);
   return {
+    term: state.config.term,
     step(event) {
       assert(event.nowMs >= state.nowMs, `time runs backwards: ${event.nowMs} after ${state.nowMs}`);
       state.nowMs = event.nowMs;

@@ -55,6 +55,7 @@ export function createDetachedRun(overrides: Partial<CoreConfig>): DetachedRun {
     checkpoints: createCheckpoints({ story, save: null, layout: () => '' }),
     step: driver.step,
     onStarted: () => undefined,
+    persist: () => undefined,
     onOver: () => undefined,
   };
   return { run, close: driver.close };

@@ -56,7 +56,7 @@ export async function claimRunDirectory(directory: string): Promise<RunDirectory
  * Makes `path` and the parents that are missing; gives the first that it made. Node's own recursive mkdir never ends where a
  * parent cannot hold directories at all, as in /proc.
  */
-async function makeWithParents(path: string): Promise<string | undefined> {
+export async function makeWithParents(path: string): Promise<string | undefined> {
   try {
     await mkdir(path);
     return path;

@@ -14,6 +14,16 @@ export type RunEvent = { readonly timeMs: number } & (
       readonly hostname: string;
       readonly pid: number;
     }
+  /** It is back on a new connection, with the replica that it had; totals are of this life, steps taken alone included. */
+  | {
+      readonly type: 'workerResumed';
+      readonly worker: WorkerId;
+      readonly incarnation: number;
+      /** Null: it does not hold the model. */
+      readonly k: number | null;
+      readonly localSteps: number;
+      readonly samples: number;
+    }
   /** It has been told to fetch the model from `donor`. */
   | { readonly type: 'transferStarted'; readonly worker: WorkerId; readonly donor: WorkerId }
   /** It holds the model, from `donor` or (null) its own initial one. */
@@ -102,6 +112,14 @@ export type RunEvent = { readonly timeMs: number } & (
     }
   /** The checkpoint is whole: the run can go on from it. */
   | { readonly type: 'checkpointed'; readonly checkpoint: number }
+  /** The controller was started again: the run goes on from what it had written down. */
+  | {
+      readonly type: 'restarted';
+      /** Number of this controller's life. */
+      readonly term: number;
+      readonly samples: number;
+      readonly localSteps: number;
+    }
   /** The run goes on from a checkpoint; what it had done since is not in the record any more. */
   | {
       readonly type: 'resumed';
@@ -139,4 +157,5 @@ export type FaultKind =
   | 'refused'
   | 'evaluation'
   | 'server'
+  | 'state'
   | 'checkpoint';

@@ -60,6 +60,8 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
     writeState: rule.writeState,
     readState: rule.readState,
     keepsCheckpoints: directory !== null,
+    // A replica that misses rounds of gradients is not the run's any more.
+    trainsAlone: strategy.replica.exchanges === 'replica',
     passive:
       strategy.passive === undefined
         ? null

@@ -3,7 +3,7 @@
  */
 
 /** Major numbers that differ are refused at join; minor ones are compatible. */
-export const PROTOCOL_VERSION = { major: 1, minor: 0 } as const;
+export const PROTOCOL_VERSION = { major: 1, minor: 1 } as const;
 
 /** Heartbeats per liveness time-out, from which every other time-out derives. */
 export const HEARTBEATS_PER_LIVENESS = 5;

@@ -75,6 +75,29 @@ const workerMessages = [
     pid: count,
     hostname: text,
   }),
+  /**
+   * Instead of `join`: a life whose connection was lost is back, and this is where it stands. Since version 1.1.
+   */
+  z.object({
+    type: z.literal('resume'),
+    ...life,
+    /** What `joined` told this life. */
+    secret: text,
+    address,
+    pid: count,
+    hostname: text,
+    doing: z.enum(['joining', 'waiting', 'computing', 'idle', 'finished']),
+    k: k.nullable(),
+    /** Its READY, which nothing has answered. */
+    ready: z.object({ k, finite: z.boolean() }).nullable(),
+    finite: z.boolean(),
+    /** All of this life. */
+    localSteps: count,
+    samples: count,
+    /** The lease that it works on; while idle, the one that it has completed. */
+    lease: count.nullable(),
+    finished: count.nullable(),
+  }),
   z.object({ type: z.literal('synced'), k }),
   z.object({ type: z.literal('transferFailed'), reason: text }),
   z.object({
@@ -160,8 +183,10 @@ const controllerMessages = [
   }),
   /** Answer to `hello` or `join`: not taken. The connection closes. */
   z.object({ type: z.literal('refused'), code: text, message: text }),
-  /** Answer to `join`. `runKey` opens the data ports of the run's workers. */
-  z.object({ type: z.literal('joined'), ...life, runKey: text }),
+  /** Answer to `join`. `runKey` opens the data ports of the run's workers; `secret` is for this life's `resume`. */
+  z.object({ type: z.literal('joined'), ...life, runKey: text, secret: text.optional() }),
+  /** Answer to `resume`: this life goes on. Since version 1.1, as `resume` is. */
+  z.object({ type: z.literal('resumed'), progress }),
   z.object({ type: z.literal('seed') }),
   z.object({ type: z.literal('transfer'), donor: peer }),
   z.object({ type: z.literal('start') }),

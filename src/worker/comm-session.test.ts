@@ -55,7 +55,12 @@ async function start(answer: ControllerMessage): Promise<Started> {
     end = resolve;
   });
   await new Promise<void>((resolve, reject) => {
-    const options = { controller: `ws://127.0.0.1:${server.address.port}`, token: null, connectTimeoutMs: 1000 };
+    const options = {
+      controller: `ws://127.0.0.1:${server.address.port}`,
+      token: null,
+      connectTimeoutMs: 1000,
+      controllerTimeoutMs: 'auto' as const,
+    };
     const post = (message: FromCommThread): void => {
       posted.push(message);
       resolve();
@@ -157,7 +162,12 @@ describe('a comm session', () => {
     const { server } = await start(welcome);
     const { port } = server.address;
     await server.close();
-    const options = { controller: `ws://127.0.0.1:${port}`, token: null, connectTimeoutMs: 100 };
+    const options = {
+      controller: `ws://127.0.0.1:${port}`,
+      token: null,
+      connectTimeoutMs: 100,
+      controllerTimeoutMs: 'auto' as const,
+    };
     await expect(
       startCommSession(
         options,

@@ -2,6 +2,7 @@
  * The comm thread's work: the control session with the controller and this worker's side of every collective, while
  * the training thread computes. Follows algorithms.md 2 (steps 3 to 6) and 3.3 (abort, done, state transfer).
  */
+import { hostname } from 'node:os';
 import { assert, assertPresent } from '../base/assert.js';
 import { type ErrorCode, ERROR_CODES, messageOf, PreduceError } from '../base/errors.js';
 import type { GroupId } from '../base/ids.js';
@@ -9,12 +10,14 @@ import { createCommunicator } from '../collective/communicator.js';
 import type { CollectiveTask, Communicator, ReplicaState } from '../collective/task.js';
 import { planServer } from '../collective/plan/server.js';
 import { openVectorMemory, type VectorMemory } from '../collective/kernel/vector-memory.js';
+import type { Progress } from '../core/group.js';
 import { createTcpTransport } from '../transport/tcp.js';
 import { HEARTBEATS_PER_LIVENESS } from '../wire/limits.js';
-import type { ControllerMessage, GroupMessage, Peer } from '../wire/messages.js';
-import { connectControl, type ControlConnection } from './control-connection.js';
+import type { ControllerMessage, GroupMessage, Peer, WorkerMessage } from '../wire/messages.js';
 import { failedMessage } from './failure.js';
+import { keepControl, type LastingControl } from './lasting-control.js';
 import { createPassivePart, type PassivePart } from './passive-part.js';
+import { createStanding } from './standing.js';
 import type {
   CommThreadOptions,
   FromCommThread,
@@ -64,7 +67,11 @@ interface Habits {
   readonly restores: boolean;
   readonly keepsCheckpoints: boolean;
   readonly passive: PassiveRole | null;
+  readonly trainsAlone: boolean;
 }
+
+/** This worker's life, as `joined` told. */
+type OwnLife = Pick<Extract<ControllerMessage, { type: 'joined' }>, 'worker' | 'incarnation' | 'secret'>;
 
 /** Carries on one worker's session until it is closed; `post` tells the training thread, `onEnd` that nothing is left open. */
 export async function startCommSession(
@@ -74,11 +81,16 @@ export async function startCommSession(
 ): Promise<CommSession> {
   let communicator: Communicator | null = null;
   let vectors: HeldVectors | null = null;
-  let self: { worker: number; incarnation: number } | null = null;
+  let self: OwnLife | null = null;
   let snapshot: ReplicaState | null = null;
   let running: RunningGroup | null = null;
-  let heartbeat: NodeJS.Timeout | null = null;
-  let habits: Habits = { restores: false, keepsCheckpoints: false, passive: null };
+  /** The collective, or the fetching of the model, that runs or ran last. */
+  let activity: Promise<void> = Promise.resolve();
+  /** Ends fetching the model. */
+  let fetching: AbortController | null = null;
+  let leaving = false;
+  let habits: Habits = { restores: false, keepsCheckpoints: false, passive: null, trainsAlone: false };
+  const standing = createStanding();
   /** Null: this worker waits for its groups. */
   let passive: PassivePart | null = null;
   let readySinceMs = 0;
@@ -89,19 +101,50 @@ export async function startCommSession(
   let ended = false;
   const ending = new AbortController();
 
-  const control: ControlConnection = await connectControl(
+  const control: LastingControl = await keepControl(
     { ...options, role: 'worker' },
     {
       onMessage: (message) => onControllerMessage(message),
+      onLost,
+      settled: () => activity,
+      resume,
       onClose: (error) => end(error),
     },
   );
+
+  /** The group is lost, as its other members are told, and the own vector is what it was; training goes on where it can. */
+  function onLost(): boolean {
+    if (self?.secret === undefined) return false;
+    if (leaving) leave();
+    fetching?.abort();
+    running?.abort.abort(new PreduceError('aborted', 'the connection to the controller is lost'));
+    goOnAlone();
+    return true;
+  }
+
+  function resume(): Extract<WorkerMessage, { type: 'resume' }> {
+    const { worker, incarnation, secret } = assertPresent(self, 'a life');
+    const { address } = assertPresent(communicator, 'communicator');
+    const life = { worker, incarnation, secret: assertPresent(secret, 'its secret') };
+    return { type: 'resume', ...life, address, pid: process.pid, hostname: hostname(), ...standing.facts };
+  }
+
+  /** Answers a READY that nobody hears, or that was lost, if this worker may take steps of its own. */
+  function goOnAlone(): void {
+    const { ready } = standing.facts;
+    if (control.connected || ready === null || running !== null || !habits.trainsAlone || passive !== null) return;
+    keepOwn(ready.k, standing.progress);
+  }
+
+  function leave(): void {
+    post({ type: 'left' });
+    end(null, { reason: 'left the run' });
+  }
 
   /** `failure`: null where it ends as it should, for `reason`. */
   function end(failure: unknown, { reason, rejoin = false }: { reason: string; rejoin?: boolean } = CLOSED): void {
     if (ended) return;
     ended = true;
-    if (heartbeat !== null) clearInterval(heartbeat);
     ending.abort();
     running?.abort.abort();
     control.close();
@@ -132,7 +175,7 @@ export async function startCommSession(
       address: communicator.address,
       worker: message.worker,
       pid: process.pid,
-      hostname: (await import('node:os')).hostname(),
+      hostname: hostname(),
     });
   }
 
@@ -145,17 +188,20 @@ export async function startCommSession(
   /** The state that the training thread wrote is the run's, or this worker's of before. */
   function holdOwnState(k: number): void {
     snapshot = { k, values: firstState(assertPresent(vectors, 'vectors'), false) };
+    standing.synced(k);
     post({ type: 'synced', k, fetched: false });
     control.send({ type: 'synced', k });
   }
 
   async function fetchReplica(donor: Peer): Promise<void> {
     const into = firstState(assertPresent(vectors, 'vectors'), true);
+    fetching = new AbortController();
     try {
       const { k } = await assertPresent(communicator, 'communicator').fetchState(donor, into, {
-        signal: ending.signal,
+        signal: AbortSignal.any([ending.signal, fetching.signal]),
       });
       snapshot = { k, values: into };
+      standing.synced(k);
       post({ type: 'synced', k, fetched: true });
       control.send({ type: 'synced', k });
     } catch (error) {
@@ -188,6 +234,7 @@ export async function startCommSession(
         signal: current.abort.signal,
       });
       running = null;
+      standing.reached(message.kMax);
       const reduceMs = performance.now() - startedMs;
       // All know it; one tells.
       const far = rank > 0 ? [] : clipped.flatMap((j) => message.members[j]?.worker ?? []);
@@ -203,7 +250,9 @@ export async function startCommSession(
     } catch (error) {
       running = null;
       if (isStep) part?.aborted();
-      if (!ended) control.send({ type: 'aborted', group: message.group, ...whyAborted(error) });
+      if (ended) return;
+      control.send({ type: 'aborted', group: message.group, ...whyAborted(error) });
+      goOnAlone();
     }
   }
 
@@ -234,7 +283,11 @@ export async function startCommSession(
     readySinceMs = performance.now();
     // What joiners get while this worker is queued: for an exchanged gradient the replica from before this step.
     if (stateSlots !== null) snapshot = { k: k - 1, values: stateSlots[slot] };
+    standing.ready({ k, finite, report });
+    // A passive member goes on at once.
+    if (habits.passive === 'odd-workers' && passive !== null) standing.reached(k);
     control.send({ type: 'ready', k, finite, steps: 1, ...report });
+    goOnAlone();
   }
 
   function choosePassivePart(worker: number): PassivePart | null {
@@ -253,17 +306,19 @@ export async function startCommSession(
     });
   }
 
-  function onReleased(message: Extract<ControllerMessage, { type: 'release' }>): void {
+  /** There is nobody to average with. */
+  function keepOwn(k: number, progress: Progress): void {
     const held = assertPresent(vectors, 'vectors');
     held.output.set(held.input);
-    if (held.stateSlots === null) snapshot = { k: message.k, values: held.output };
-    post({ type: 'alone', k: message.k, progress: message.progress, waitMs: performance.now() - readySinceMs });
+    if (held.stateSlots === null) snapshot = { k, values: held.output };
+    standing.reached(k);
+    post({ type: 'alone', k, progress, waitMs: performance.now() - readySinceMs });
   }
 
   function onControllerMessage(message: ControllerMessage): void {
+    if ('progress' in message) standing.progressed(message.progress);
     switch (message.type) {
       case 'welcome':
-        heartbeat = setInterval(() => control.send({ type: 'heartbeat' }), message.heartbeatMs);
         livenessMs = message.heartbeatMs * HEARTBEATS_PER_LIVENESS;
         encrypts = message.encrypts === true;
         post({ type: 'welcome', runId: message.runId, config: message.config });
@@ -284,25 +339,25 @@ export async function startCommSession(
         else holdOwnState(0);
         return;
       case 'transfer':
-        fetchReplica(message.donor).catch(end);
+        activity = fetchReplica(message.donor).catch(end);
         return;
       case 'group':
-        reduceWithGroup(message).catch(end);
+        activity = reduceWithGroup(message).catch(end);
         return;
       case 'abort':
         if (running?.id === message.group) running.abort.abort(new PreduceError('aborted', message.reason));
         else communicator?.discard(message.group as GroupId);
         return;
       case 'release':
-        onReleased(message);
+        keepOwn(message.k, message.progress);
+        return;
+      case 'resumed':
         return;
       case 'close':
         end(null, { reason: message.reason, rejoin: message.rejoin === true });
         return;
       case 'left':
-        post({ type: 'left' });
-        end(null, { reason: 'left the run' });
-        return;
+        return leave();
       case 'checkpoint': {
         const { checkpoint } = message;
         if (habits.keepsCheckpoints) post(message);
@@ -310,10 +365,14 @@ export async function startCommSession(
         return;
       }
       case 'start':
+        standing.started();
         passive?.start(assertPresent(snapshot, 'snapshot'));
         post(message);
         return;
       case 'lease':
+        standing.leased(message.lease.id);
+        post(message);
+        return;
       case 'finish':
         post(message);
         return;
@@ -354,6 +413,7 @@ export async function startCommSession(
         const held = assertPresent(vectors, 'vectors');
         readySinceMs = performance.now();
         snapshot = { k: message.k, values: held.stateSlots === null ? held.input : held.stateSlots[message.slot] };
+        standing.finished();
         control.send({ type: 'finished' });
         return;
       }
@@ -364,6 +424,7 @@ export async function startCommSession(
         control.send(message);
         return;
       case 'leaseRequest':
+        standing.leaseRequested(message.finished);
         control.send({ type: 'leaseRequest', finished: message.finished });
         return;
       case 'hold':
@@ -374,7 +435,9 @@ export async function startCommSession(
         assertPresent(passive, 'a passive part').accept(message);
         return;
       case 'leave':
-        control.send({ type: 'leave' });
+        leaving = true;
+        if (control.connected) control.send({ type: 'leave' });
+        else leave();
         return;
       case 'log':
         control.send({ type: 'log', values: message.values });

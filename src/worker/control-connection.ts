@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { messageOf, PreduceError } from '../base/errors.js';
 import { decodeControllerMessage, encodeControl } from '../wire/control.js';
-import { LIMITS, PROTOCOL_VERSION } from '../wire/limits.js';
+import { HEARTBEATS_PER_LIVENESS, LIMITS, PROTOCOL_VERSION } from '../wire/limits.js';
 import type { ControllerMessage, WorkerMessage } from '../wire/messages.js';
 import { checkCleartext, type Target, tlsOptionsOf, untrusted } from './trust.js';
 
@@ -27,6 +27,8 @@ export interface ControlConnection {
   readonly localHost: string;
   /** False when the connection is over (the message is dropped; `onClose` tells). */
   send(message: WorkerMessage): boolean;
+  /** Sends signs of life at this interval, and asks for them: a connection whose other end gives none is lost. */
+  heartbeat(everyMs: number): void;
   close(): void;
 }
 
@@ -99,7 +101,15 @@ export async function connectControl(
   const { socket, localHost } = await openWithRetries(options);
   let closeError: PreduceError | null = null;
   let closing = false;
+  let beat: NodeJS.Timeout | null = null;
+  /** Pings that nothing has answered. Counted, not timed: this process itself may have been paused. */
+  let unanswered = 0;
+  const heard = (): void => {
+    unanswered = 0;
+  };
 
+  socket.on('pong', heard);
+  socket.on('message', heard);
   socket.on('message', (data, isBinary) => {
     // More may have come along with what could not be read.
     if (closing || closeError !== null) return;
@@ -117,6 +127,7 @@ export async function connectControl(
     });
   });
   socket.on('close', (code) => {
+    if (beat !== null) clearInterval(beat);
     if (!closing) {
       closeError ??= new PreduceError(
         'connection-lost',
@@ -136,6 +147,20 @@ export async function connectControl(
   return {
     localHost,
     send,
+    heartbeat(everyMs) {
+      if (beat !== null) clearInterval(beat);
+      beat = setInterval(() => {
+        if (socket.readyState !== WebSocket.OPEN) return;
+        if (unanswered >= HEARTBEATS_PER_LIVENESS) {
+          const silence = `expected a sign of life from the controller at ${options.controller}, got none for ${unanswered * everyMs} ms`;
+          closeError ??= new PreduceError('connection-lost', silence);
+          return socket.terminate();
+        }
+        send({ type: 'heartbeat' });
+        socket.ping();
+        unanswered += 1;
+      }, everyMs);
+    },
     close() {
       closing = true;
       socket.close();

@@ -12,11 +12,14 @@ import type { GroupId } from '../base/ids.js';
 import type { SharedMemory } from '../collective/kernel/vector-memory.js';
 import type { Lease, Progress } from '../core/group.js';
 import type { Layout, WorkerMessage } from '../wire/messages.js';
+import type { ControllerTimeout } from './lasting-control.js';
 import type { Target } from './trust.js';
 
 export interface CommThreadOptions extends Target {
   /** How long to keep trying to reach the controller at the start, in ms. */
   readonly connectTimeoutMs: number;
+  /** How long the controller may be gone later. */
+  readonly controllerTimeoutMs: ControllerTimeout;
 }
 
 /** Memory that both threads see; lengths in float32 values. */
@@ -82,6 +85,8 @@ export type ToCommThread =
       /** Whether it answers `checkpoint`. */
       readonly keepsCheckpoints: boolean;
       readonly passive: PassiveRole | null;
+      /** Whether it takes local steps while the controller is gone. */
+      readonly trainsAlone: boolean;
     }
   /** The restored state lies where the initial one would, and its iteration number is k. */
   | { readonly type: 'restored'; readonly k: number }

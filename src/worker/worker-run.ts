@@ -26,6 +26,11 @@ export interface ConnectOptions {
   readonly insecure?: boolean;
   /** How long to keep trying while no controller answers, in ms. Default 10,000. */
   readonly connectTimeoutMs?: number;
+  /**
+   * How long this worker goes on alone while the controller is gone, in ms, before it stops with `controller-lost`; `never`: it does
+   * not stop. Default: 120 liveness time-outs of the run, 10 minutes.
+   */
+  readonly controllerTimeoutMs?: number | 'never';
 }
 
 export interface JoinOptions {
@@ -44,6 +49,8 @@ export interface JoinOptions {
   readonly restore?: (worker: number) => Promise<number>;
   /** Whether this worker answers the checkpoints that are asked for; if not, that is said for it. Default false. */
   readonly keepsCheckpoints?: boolean;
+  /** Whether this worker takes local steps while the controller is gone; else it waits. Default true. */
+  readonly trainsAlone?: boolean;
   /** How this worker takes part in groups while it computes; null (default): it does not. */
   readonly passive?: PassiveOptions | null;
 }
@@ -162,6 +169,7 @@ export async function connectWorker(options: ConnectOptions): Promise<ConnectedW
     trust: trustOf('authority', options.tlsCa ?? null),
     insecure: options.insecure ?? false,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    controllerTimeoutMs: options.controllerTimeoutMs ?? 'auto',
   });
   const welcome = await client.next('welcome');
   return {
@@ -202,6 +210,7 @@ async function join(client: CommClient, options: JoinOptions): Promise<WorkerRun
     restores: options.restore !== undefined,
     keepsCheckpoints: options.keepsCheckpoints ?? false,
     passive: passive?.role ?? null,
+    trainsAlone: options.trainsAlone ?? true,
   });
   const { worker } = await client.next('joined');
   let synced = await client.next('synced', 'restore');
