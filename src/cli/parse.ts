@@ -76,6 +76,11 @@ export function duration(flag: string): (text: string) => number {
   };
 }
 
+/** A time with its unit, or `never`. */
+export function durationOrNever(flag: string): (text: string) => number | 'never' {
+  return (text) => (text === 'never' ? text : duration(flag)(text));
+}
+
 /** Samples, or a time with its unit. */
 export function samplesOrTime(
   flag: string,

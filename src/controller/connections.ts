@@ -48,6 +48,16 @@ export function turnAway(
   story.tell({ type: 'fault', kind: 'refused', worker: null, message });
 }
 
+/** Tells everybody who is a worker of the run, or was to be, that it ends before it is over. */
+export function sendAway({ sessions }: RunParts, reason: string): void {
+  for (const session of sessions.all()) {
+    if (!['greeted', 'joining', 'worker'].includes(session.state)) continue;
+    session.peer.send({ type: 'close', reason });
+    session.peer.close();
+    session.state = 'closed';
+  }
+}
+
 /** To be called a few times per liveness time-out: finds those that have said nothing for half of it. */
 export function checkSilence(run: RunParts): void {
   const { livenessMs } = run.settings;

@@ -87,6 +87,13 @@ function closeSocket(socket: WebSocket, code: number, reason: string): void {
   socket.once('close', () => clearTimeout(cut));
 }
 
+function gone(socket: WebSocket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.readyState === socket.CLOSED) resolve();
+    else socket.once('close', () => resolve());
+  });
+}
+
 function lengthOf(data: RawData): number {
   if (Array.isArray(data)) return data.reduce((sum, part) => sum + part.byteLength, 0);
   return data.byteLength;
@@ -213,10 +220,15 @@ export async function startControlServer(options: ControlServerOptions): Promise
   return {
     address,
     async close() {
-      for (const socket of sockets.clients) socket.terminate();
+      const closed = new Promise<void>((resolve) => http.close(() => resolve()));
       sockets.close();
+      for (const socket of sockets.clients) {
+        // Whoever is being told why is given the time to read it.
+        if (socket.readyState !== socket.CLOSING) socket.terminate();
+      }
+      await Promise.all(Array.from(sockets.clients, gone));
       http.closeAllConnections();
-      await new Promise<void>((resolve) => http.close(() => resolve()));
+      await closed;
     },
   };
 }

@@ -49,9 +49,9 @@ export function createPersistence({ store, story, describe }: PersistenceDepende
     begin() {
       if (store === null) return;
       saveRun(store);
-      const facts = store.before?.facts;
+      const facts = store.before?.facts ?? null;
       // No two controllers have the same term, however short they live.
-      if (facts !== undefined) store.saveFacts({ ...facts, term: facts.term + 1 });
+      if (facts !== null) store.saveFacts({ ...facts, term: facts.term + 1 });
     },
     persist: (facts) =>
       attempt((to) => {

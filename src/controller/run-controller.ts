@@ -13,14 +13,14 @@ import type { RunEvent } from '../observe/run-events.js';
 import { HEARTBEATS_PER_LIVENESS, LIMITS } from '../wire/limits.js';
 import type { Address } from '../wire/messages.js';
 import { createCheckpoints, type SaveCheckpoint } from './checkpoints.js';
-import { acceptConnection, checkSilence } from './connections.js';
+import { acceptConnection, checkSilence, sendAway } from './connections.js';
 import { startControlServer, type TlsIdentity } from './control-server.js';
 import { createCoreDriver } from './core-driver.js';
 import { carryOut } from './effects.js';
 import { createEvaluations, type Evaluations } from './evaluations.js';
 import { createPersistence } from './persistence.js';
 import type { RunParts, RunSettings } from './run-parts.js';
-import type { RunStore } from './run-store.js';
+import type { RunStore, StoredRun } from './run-store.js';
 import { createRunStory } from './run-story.js';
 import { createServers } from './servers.js';
 import { createSessions } from './sessions.js';
@@ -65,7 +65,7 @@ export interface RunningController {
   view(): ReturnType<Controller['view']>;
   /** Drains the run: no further steps, then the final average. */
   stop(reason: string): void;
-  /** Closes the port and every connection at once. */
+  /** Closes the port and every connection, and tells workers of a run that is not over that it ends here. */
   close(): Promise<void>;
 }
 
@@ -75,28 +75,29 @@ export interface RunningController {
  */
 export async function controller(options: ControllerOptions): Promise<RunningController> {
   const store = options.store ?? null;
-  const before = store?.before ?? null;
-  if (before?.facts.ended === true) throw runIsOver(before);
+  const before = store?.before?.run ?? null;
+  const facts = store?.before?.facts ?? null;
+  if (before !== null && facts?.ended === true) throw runIsOver(before, facts);
   const config = defaultCoreConfig({ ...options.core, persists: store !== null });
-  const core = createController(config, before && { facts: before.facts, nowMs: performance.now() });
+  const core = createController(config, facts && { facts, nowMs: performance.now() });
   const settings: RunSettings = {
-    runId: before?.run.runId ?? options.runId ?? `run-${randomBytes(4).toString('hex')}`,
-    runKey: before?.run.runKey ?? randomBytes(16).toString('hex'),
-    resumeKey: before?.run.resumeKey ?? randomBytes(32).toString('hex'),
+    runId: before?.runId ?? options.runId ?? `run-${randomBytes(4).toString('hex')}`,
+    runKey: before?.runKey ?? randomBytes(16).toString('hex'),
+    resumeKey: before?.resumeKey ?? randomBytes(32).toString('hex'),
     token: options.token ?? null,
     encrypts: options.tls != null,
     config: { ...options.config },
     livenessMs: config.livenessMs,
   };
   const sessions = createSessions({
-    numbers: (before?.facts.incarnations ?? []).map(([worker]) => workerId(worker)),
-    shape: before?.run.shape ?? null,
+    numbers: (facts?.incarnations ?? []).map(([worker]) => workerId(worker)),
+    shape: before?.shape ?? null,
   });
   const story = createRunStory(options.onEvent, clockStart(options));
   const ended = createSignal();
   const driver = createCoreDriver(core, (effect) => carryOut(run, effect));
   let durationTimer: NodeJS.Timeout | null = null;
-  let startedAtMs = before?.run.startedAtMs ?? null;
+  let startedAtMs = before?.startedAtMs ?? null;
 
   function stop(reason: string): void {
     story.tell({ type: 'stopping', reason });
@@ -131,7 +132,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
       layout: () => sessions.shape?.fingerprint ?? '',
     }),
     step: driver.step,
-    persist: (facts) => persistence.persist(facts),
+    persist: (now) => persistence.persist(now),
     onStarted() {
       startedAtMs ??= Date.now() - story.nowMs();
       persistence.noteRun();
@@ -172,7 +173,7 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
     await server.close();
     throw error;
   }
-  if (before?.facts.started === true) goOn(run, before.facts);
+  if (facts?.started === true) goOn(run, facts);
   const watch = setInterval(() => checkSilence(run), config.livenessMs / HEARTBEATS_PER_LIVENESS);
 
   return {
@@ -186,15 +187,16 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
       clearInterval(watch);
       driver.close();
       if (durationTimer !== null) clearTimeout(durationTimer);
+      sendAway(run, 'the controller was stopped before the run was over');
       await server.close();
     },
   };
 }
 
-function runIsOver({ run, facts }: NonNullable<RunStore['before']>): PreduceError {
+function runIsOver({ runId }: StoredRun, { finishReason }: RunFacts): PreduceError {
   return new PreduceError(
     'run-ended',
-    `--state: expected a run that goes on, got run ${run.runId}, which is over (${facts.finishReason}): choose another directory for a new one`,
+    `--state: expected a run that goes on, got run ${runId}, which is over (${finishReason}): choose another directory for a new one`,
   );
 }
 

@@ -80,11 +80,18 @@ const factsSchema = z.object({
     .nullable(),
 });
 
+/** A run that another controller goes on with. */
+export interface FormerRun {
+  readonly run: StoredRun;
+  /** Null: no worker had come yet. */
+  readonly facts: RunFacts | null;
+}
+
 export interface RunStore {
   /** Absolute. */
   readonly directory: string;
   /** What an earlier controller has left; null: the run is new. */
-  readonly before: { readonly run: StoredRun; readonly facts: RunFacts } | null;
+  readonly before: FormerRun | null;
   /** Throws `state-unusable`. */
   saveRun(run: StoredRun): void;
   /** Throws `state-unusable`. */
@@ -109,7 +116,7 @@ export async function openRunStore(directory: string): Promise<RunStore> {
     const facts = readStored(join(path, FILES.facts), factsSchema);
     return {
       directory: path,
-      before: run === null || facts === null ? null : { run, facts },
+      before: run === null ? null : { run, facts },
       saveRun: (value) => save(join(path, FILES.run), value),
       saveFacts: (value) => save(join(path, FILES.facts), value),
       close: () => lock.release(),

@@ -28,6 +28,8 @@ export interface TrainWorkerOptions {
   readonly worker: number | null;
   /** Where this worker keeps its parts of checkpoints; null (default): it keeps none. */
   readonly checkpointDirectory?: string | null;
+  /** Called once it has its number. */
+  readonly onJoined?: (worker: number) => void;
   /** Fires when this worker shall leave (SIGTERM): after its current exchange. */
   readonly leave: AbortSignal;
 }
@@ -76,6 +78,7 @@ export async function trainWorker(options: TrainWorkerOptions): Promise<void> {
           },
     ...restoring(options, replica, rule),
   });
+  options.onJoined?.(run.worker);
   const checkpoints = createCheckpointWriter({ run, replica, model, directory });
   let position = NO_LEASE;
   const atRest = (): Promise<void> => exchanges.atPeace(() => checkpoints.atRest(position));

@@ -199,11 +199,15 @@ describe('preduce controller and preduce worker', () => {
     server.process.kill('SIGKILL');
 
     const training = await serve([...controllerFlags, '--out', 'lost']);
-    const orphan = place.start(['worker', '--controller', training.url]);
+    const orphan = place.start(['worker', '--controller', training.url, '--controller-timeout', '200ms']);
     await training.server.said(/worker 0 joined/);
     training.server.process.kill('SIGKILL');
     const { code, stderr } = await orphan.ended;
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^preduce: expected the controller at ws:\S+ to stay, got a closed connection[^\n]*\n$/);
+    const saved =
+      /^preduce: expected the controller at ws:\S+ to come back, got nothing for [\d.]+ s [^\n]*; its replica is saved in (\S+)\n$/;
+    expect(stderr).toMatch(saved);
+    const { tensors } = await readSafetensors(saved.exec(stderr)?.[1] ?? '');
+    expect(tensors.length).toBeGreaterThan(0);
   });
 });

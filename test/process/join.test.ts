@@ -237,21 +237,23 @@ describe('reduce()', () => {
   );
 });
 
-describe('a controller that goes', () => {
-  it('while a worker waits for its group fails the call with connection-lost', async () => {
+describe('a controller that is closed', () => {
+  const told = {
+    code: 'run-ended',
+    message: expect.stringMatching(/the controller was stopped before the run was over$/),
+  };
+
+  it('while a worker waits for its group fails the call with run-ended', async () => {
     const to = await start();
     const [a, b] = await joinTwo(to);
     const waiting = errorOf(a.reduce({ samples: 1 }));
     await expect.poll(() => to.view().queue).toEqual([0]);
     await to.close();
-    expect(await waiting).toMatchObject({
-      code: 'connection-lost',
-      message: expect.stringMatching(/expected the controller at ws:.* to stay, got a closed connection/),
-    });
+    expect(await waiting).toMatchObject(told);
     // So does every later call, of the other worker too.
     await expect.poll(() => b.done).toBe(true);
-    await expect(b.reduce({ samples: 1 })).rejects.toMatchObject({ code: 'connection-lost' });
-    await expect(a.finish()).rejects.toMatchObject({ code: 'connection-lost' });
+    await expect(b.reduce({ samples: 1 })).rejects.toMatchObject(told);
+    await expect(a.finish()).rejects.toMatchObject(told);
     await a.leave();
   });
 
@@ -260,7 +262,7 @@ describe('a controller that goes', () => {
     const joining = errorOf(join(to));
     await expect.poll(() => to.view().workers.length, { timeout: 30_000 }).toBe(1);
     await to.close();
-    expect(await joining).toMatchObject({ code: 'connection-lost' });
+    expect(await joining).toMatchObject(told);
   });
 });
 
