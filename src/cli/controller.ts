@@ -3,6 +3,7 @@
  */
 import type { Command } from 'commander';
 import { PreduceError } from '../base/errors.js';
+import { flagOf } from '../base/flag-names.js';
 import { isLoopback } from '../base/loopback.js';
 import type { ServeOptions } from '../launch/serve.js';
 import type { RunEvent } from '../observe/run-events.js';
@@ -23,6 +24,7 @@ interface ControllerFlags extends RunFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly strategy?: string;
+  readonly state?: string;
   readonly insecure?: boolean;
 }
 
@@ -41,6 +43,11 @@ export function addControllerCommand(program: Command): void {
     .option('--tls-key <file>', 'its key, in PEM', path('--tls-key'))
     .option('--insecure', 'listen beyond this machine without a token, or without --tls-cert')
     .option(
+      '--state <dir>',
+      'write the run down here: the same command goes on with it after this process has died',
+      path('--state'),
+    )
+    .option(
       '--strategy <name>',
       'partial-reduce (default), all-reduce, local-sgd, eager-reduce, ad-psgd, ps-bsp, ps-asp, ps-ssp, ps-backup or ps-hete',
     );
@@ -52,12 +59,17 @@ Training begins when --workers have joined. With --workload the run ends with
 model and report in its directory on this machine. Without, it serves workers of
 your own (joinRun), which bring their data and keep the model; it ends by
 --steps or --duration, or when they have all finished.
+
+With --state the run outlives this process: workers train on alone while it is
+gone, and the same command, typed again, goes on with them. Ctrl-C still ends
+the run; a termination (kill) leaves it to the next start.
 ${SOURCES_HELP}
 Examples:
   preduce controller --workload mnist-mlp --workers 2
   preduce controller --workload mnist-mlp --bind 0.0.0.0 \\
     --token-file lab/token.txt --tls-cert lab/controller.pem \\
     --tls-key lab/controller-key.pem
+  preduce controller --workload mnist-mlp --state lab/state
   preduce controller --config run.yaml --port 29500   options from a file
   preduce controller --workers 2 --steps 1000         for workers of your own`,
     )
@@ -100,8 +112,7 @@ function checkFlags(flags: ControllerFlags, token: string | null, encrypts: bool
   }
   const idle = flags.workload === undefined ? WORKLOAD_FLAGS.find((name) => flags[name] !== undefined) : undefined;
   if (idle !== undefined) {
-    const flag = `--${idle.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    throw new PreduceError('bad-option', `${flag}: expected a --workload beside it, got none`);
+    throw new PreduceError('bad-option', `${flagOf(idle)}: expected a --workload beside it, got none`);
   }
 }
 
@@ -125,18 +136,29 @@ async function runController(flags: ControllerFlags): Promise<void> {
   checkFlags(flags, token, tls !== null);
   const progress =
     flags.quiet === true ? createSilence() : createProgress({ label: 'controller', stream: process.stderr });
-  const { signal, restore } = catchInterrupts((line) => progress.say(line));
+  const { signal, restore } = catchInterrupts((line) => progress.say(line), {
+    leaving:
+      flags.state === undefined
+        ? null
+        : `stopped; the run goes on: the same command, with --state ${flags.state}, takes it up again`,
+  });
   const options: ServeOptions = {
     ...runOptionsOf(flags),
     ...(flags.strategy === undefined ? {} : { strategy: flags.strategy }),
     ...(flags.out === undefined ? {} : { out: flags.out }),
+    ...(flags.state === undefined ? {} : { state: flags.state }),
     address: { host: flags.bind, port: flags.port },
     token,
     tls,
     signal,
     onPhase: (phase) => progress.say(phase),
     onGoal: (goal) => progress.aim(goal),
-    onListening: ({ url }, minWorkers) => progress.say(`listening at ${url}, waiting for ${minWorkers} workers`),
+    onListening: ({ url, runId }, minWorkers) =>
+      progress.say(
+        minWorkers === null
+          ? `listening at ${url}, going on with ${runId}`
+          : `listening at ${url}, waiting for ${minWorkers} workers`,
+      ),
     onEvent(event, running) {
       const line = describeEvent(event);
       if (line !== null) progress.say(line);

@@ -78,6 +78,7 @@ function follow(story: Story, event: RunEvent): void {
       story.start = { ...story.start, timeMs: event.timeMs };
       return;
     case 'resumed':
+    case 'restarted':
       story.start = { samples: event.samples, localSteps: event.localSteps, timeMs: event.timeMs };
       return;
     case 'stopping':
@@ -107,13 +108,22 @@ function describeFault(event: RunEvent): string | null {
       return `worker ${event.worker} is dead (${event.reason}); the others go on`;
     case 'resumed':
       return `going on from checkpoint ${event.checkpoint}: ${event.samples} samples, ${event.localSteps} local steps`;
+    case 'restarted':
+      return `going on after ${event.samples} samples, ${event.localSteps} local steps; workers come back by themselves`;
     case 'stopping':
       return `draining: ${event.reason}`;
     case 'fault':
       if (event.kind === 'refused') return `refused ${event.message}`;
-      return ['not-finite', 'violation', 'checkpoint', 'evaluation', 'stalled', 'cool-down', 'paused'].includes(
-        event.kind,
-      )
+      return [
+        'not-finite',
+        'violation',
+        'checkpoint',
+        'evaluation',
+        'stalled',
+        'cool-down',
+        'paused',
+        'state',
+      ].includes(event.kind)
         ? event.message
         : null;
     default:
@@ -189,7 +199,7 @@ function createLivePicture({ label, stream }: ProgressOptions): Progress {
       follow(story, event);
       heardMs = performance.now();
       running = controller;
-      if (event.type === 'started') isStarted = true;
+      if (event.type === 'started' || event.type === 'restarted') isStarted = true;
       const fault = describeFault(event);
       if (fault !== null) area.print(fault);
       if (heardMs - drawnMs >= REDRAW_EVERY_MS || event.type === 'runEnded') draw();

@@ -3,7 +3,7 @@
  * core/facts.ts). Each file is written whole or not at all, and is on the disk before anything is done that depends on it. One
  * controller at a time has the directory.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { messageOf, PreduceError } from '../base/errors.js';
@@ -96,6 +96,8 @@ export interface RunStore {
   saveRun(run: StoredRun): void;
   /** Throws `state-unusable`. */
   saveFacts(facts: RunFacts): void;
+  /** Removes what is written down: the directory is as new. */
+  forget(): void;
   /** Lets others have the directory. */
   close(): void;
 }
@@ -119,6 +121,9 @@ export async function openRunStore(directory: string): Promise<RunStore> {
       before: run === null ? null : { run, facts },
       saveRun: (value) => save(join(path, FILES.run), value),
       saveFacts: (value) => save(join(path, FILES.facts), value),
+      forget() {
+        for (const name of Object.values(FILES)) rmSync(join(path, name), { force: true });
+      },
       close: () => lock.release(),
     };
   } catch (error) {

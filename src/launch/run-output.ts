@@ -7,9 +7,10 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { PreduceError } from '../base/errors.js';
 import { NOTHING_FINITE } from '../core/run-state.js';
+import { continueRunRecord } from '../observe/continued-record.js';
 import { reopenRunRecord } from '../observe/reopened-record.js';
 import type { RunEvent } from '../observe/run-events.js';
-import { createRunRecord, RECORD_FILES } from '../observe/run-record.js';
+import { createRunRecord, RECORD_FILES, type RunRecord } from '../observe/run-record.js';
 import { createRunStructure, type RunStructure } from '../observe/run-structure.js';
 import { createSummary, type EvaluationPoint, type RunSummary, summaryFactsOf } from '../observe/summary.js';
 import type { WorkerTime } from '../observe/worker-time.js';
@@ -49,6 +50,7 @@ export interface RunOutput {
   logLine(from: string, line: string): void;
   /** Writes summary and report. Throws `worker-failed` or `not-finite` where no worker was left to hold a model, `evaluation-failed` where none was saved. */
   finish(run: ResolvedRun, outcome: { readonly interrupted: boolean }): Promise<RunResult>;
+  hasStarted(): boolean;
   /** Removes everything if the run never started; closes the files otherwise. */
   abandon(): Promise<void>;
 }
@@ -61,6 +63,8 @@ export interface RunOutputOptions {
   readonly label: string | null;
   /** Where the run goes on instead, and from which checkpoint. */
   readonly resumed?: { readonly directory: string; readonly checkpoint: number } | null;
+  /** Where another controller of the run had its record, which goes on. */
+  readonly continued?: { readonly directory: string } | null;
 }
 
 /** `2026-12-01T14-03-59`, for directory names that sort by time. */
@@ -89,7 +93,7 @@ function noModel(
 
 /** Claims the directory before anything starts. Throws `out-dir-unusable`. */
 export async function createRunOutput(options: RunOutputOptions): Promise<RunOutput> {
-  const { run, resumed = null } = options;
+  const { run, resumed = null, continued = null } = options;
   const { core, training, targetAccuracy } = run;
   const label = options.label ?? defaultLabel(run);
   const directory = options.directory ?? join('runs', `${timeStamp(new Date())}-${label.replace(':', '-')}`);
@@ -108,7 +112,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
       workers: training.workerCount,
       seed: training.seed,
       targetAccuracy,
-      out: resolve(resumed?.directory ?? directory),
+      out: resolve((resumed ?? continued)?.directory ?? directory),
     }),
   );
   let started = false;
@@ -123,6 +127,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     summary.add(event);
     structure.add(event);
     lastMs = Math.max(lastMs, event.timeMs);
+    if (event.type === 'started') started = true;
     if (event.type === 'ready') {
       steps += event.steps ?? 1;
       if (event.overrun) overruns += 1;
@@ -134,15 +139,20 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     }
   }
 
-  const record =
-    resumed === null
-      ? await createRunRecord({ directory, config: configOf(run) })
-      : await reopenRunRecord({
-          directory: resumed.directory,
-          isLast: (event) => event.type === 'checkpointCut' && event.checkpoint === resumed.checkpoint,
-          onKept: take,
-        });
+  function openRecord(): Promise<RunRecord> {
+    if (continued !== null) return continueRunRecord({ ...continued, onKept: take });
+    if (resumed === null) return createRunRecord({ directory, config: configOf(run) });
+    return reopenRunRecord({
+      directory: resumed.directory,
+      isLast: (event) => event.type === 'checkpointCut' && event.checkpoint === resumed.checkpoint,
+      onKept: take,
+    });
+  }
+
+  const record = await openRecord();
   const recordedMs = lastMs;
+  // A resumed run that cannot start is given back as it was.
+  if (resumed !== null) started = false;
   const modelFile = record.file('model.safetensors');
   const reportFile = record.file('report.html');
   const summaryFile = record.file(RECORD_FILES.summary);
@@ -205,7 +215,6 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
       record.append(event);
       take(event);
       if (event.type === 'started') {
-        started = true;
         // What a resumed run had come to is not its result any more.
         if (resumed !== null) for (const path of [modelFile, reportFile, summaryFile]) rmSync(path, { force: true });
       }
@@ -215,6 +224,7 @@ export async function createRunOutput(options: RunOutputOptions): Promise<RunOut
     },
     logLine,
     finish,
+    hasStarted: () => started,
     abandon: () => (started ? record.close() : record.abandon()),
   };
 }
