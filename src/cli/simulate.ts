@@ -158,7 +158,7 @@ function addTrainingFlags(command: Command): Command {
     .option('--gradient-noise <s>', "of the quadratic, one sample's (default: 1)", realNumber('--gradient-noise'))
     .option('--spread <s>', "how far the workers' own quadratics lie apart (default: 0)", realNumber('--spread'))
     .option('--lr <g>', "learning rate (default: 0.1, logistic 0.5, a workload's own)", realNumber('--lr'))
-    .option('--momentum <m>', "momentum of SGD (default: 0, a workload's own)", realNumber('--momentum'))
+    .option('--momentum <m>', "momentum of SGD (default: 0, network 0.9, a workload's own)", realNumber('--momentum'))
     .option(
       '--batch-size <m>',
       "samples of one local step (default: 32, a workload's own)",

@@ -17,7 +17,7 @@ function descend(problem: Problem, worker: number, rate: number): Float32Array {
 
 describe.each(PROBLEM_NAMES)('%s', (name) => {
   it('is the same for the same seed, another for another', () => {
-    const at = new Float32Array(6).fill(0.5);
+    const at = Float32Array.from({ length: PROBLEMS[name].dimension ?? 6 }, (_, i) => (i % 4) / 4);
     const [a, b, c] = [1, 1, 2].map((seed) => PROBLEMS[name].create({ ...options, seed }).evaluate(at));
     expect(a).toEqual(b);
     expect(a).not.toEqual(c);
@@ -87,3 +87,61 @@ describe('logistic', () => {
     }
   });
 });
+
+describe('network', () => {
+  const batch = { ...options, batchSamples: 20_000 };
+
+  it('tells most samples apart after training', () => {
+    const problem = PROBLEMS.network.create(options);
+    expect(problem.evaluate(problem.initial()).accuracy).toBeLessThan(0.4);
+    expect(problem.evaluate(descend(problem, 0, 0.3)).accuracy).toBeGreaterThan(0.9);
+  });
+
+  // The oracle: the difference quotient of the loss; training and test samples differ, so it is looked at where slopes are steep.
+  it('has gradients in the direction of steepest ascent', () => {
+    const problem = PROBLEMS.network.create(batch);
+    const x = problem.initial();
+    const gradient = new Float32Array(x.length);
+    problem.gradient(x, 0, createRandom(2), gradient);
+    const steepest = [...gradient.keys()].toSorted(
+      (a, b) => Math.abs(gradient[b] as number) - Math.abs(gradient[a] as number),
+    );
+    // The first and the last parameter lie in the two layers.
+    for (const i of [...steepest.slice(0, 10), 0, x.length - 1]) {
+      const [up, down] = [0.01, -0.01].map((h) => {
+        const moved = x.slice();
+        moved[i] = (moved[i] as number) + h;
+        return problem.evaluate(moved).loss;
+      }) as [number, number];
+      expect(Math.abs((up - down) / 0.02 - (gradient[i] as number)), `parameter ${i}`).toBeLessThan(0.05);
+    }
+  });
+
+  it('is worse at the mean of two that have gone apart than at either', () => {
+    const problem = PROBLEMS.network.create(options);
+    // The same network with its hidden units in another order: as good, and far away.
+    const trained = descend(problem, 0, 0.3);
+    const other = withHiddenUnitsReversed(trained);
+    const mean = trained.map((value, i) => (value + (other[i] as number)) / 2);
+    const loss = problem.evaluate(trained).loss;
+    expect(problem.evaluate(other).loss).toBeCloseTo(loss, 4);
+    expect(problem.evaluate(mean).loss).toBeGreaterThan(2 * loss);
+  });
+});
+
+/** Ten inputs, sixteen hidden units, six classes: weights of the units, their biases, weights of the classes, theirs. */
+function withHiddenUnitsReversed(x: Float32Array): Float32Array {
+  const [inputs, hidden, classes] = [10, 16, 6];
+  const reversed = x.slice();
+  for (let unit = 0; unit < hidden; unit += 1) {
+    const from = hidden - 1 - unit;
+    reversed.set(x.subarray(from * inputs, (from + 1) * inputs), unit * inputs);
+    const biases = inputs * hidden;
+    reversed[biases + unit] = x[biases + from] as number;
+    for (let label = 0; label < classes; label += 1) {
+      const row = biases + hidden + label * hidden;
+      reversed[row + unit] = x[row + from] as number;
+    }
+  }
+  return reversed;
+}

@@ -4,6 +4,7 @@
  */
 import type { Random } from '../base/random.js';
 import { createLogistic } from './problem-logistic.js';
+import { createNetwork, NETWORK_DIMENSION } from './problem-network.js';
 import { createQuadratic } from './problem-quadratic.js';
 
 export interface ProblemEvaluation {
@@ -38,6 +39,8 @@ export interface ProblemSource {
   readonly name: string;
   /** Parameters, where they are not the caller's choice. */
   readonly dimension: number | null;
+  /** What a collective averages unless the caller says otherwise: a small problem stands for a model of real size. */
+  readonly modelBytes: number;
   /** What a simulation uses unless told otherwise. */
   readonly defaults: { readonly learningRate: number; readonly momentum: number; readonly batchSamples: number };
   /** Whether its evaluations have an accuracy. */
@@ -45,15 +48,18 @@ export interface ProblemSource {
   create(options: ProblemOptions): Problem;
 }
 
-export const PROBLEM_NAMES = ['quadratic', 'logistic'] as const;
+export const PROBLEM_NAMES = ['quadratic', 'logistic', 'network'] as const;
 
 export type ProblemName = (typeof PROBLEM_NAMES)[number];
 
-/** By name; both strategies converge on the default settings. */
+const RESNET_18_BYTES = 45e6;
+
+/** By name; partial reduce and all-reduce converge on the default settings. */
 export const PROBLEMS = {
   quadratic: {
     name: 'quadratic',
     dimension: null,
+    modelBytes: RESNET_18_BYTES,
     defaults: { learningRate: 0.1, momentum: 0, batchSamples: 32 },
     hasAccuracy: false,
     create: createQuadratic,
@@ -61,8 +67,17 @@ export const PROBLEMS = {
   logistic: {
     name: 'logistic',
     dimension: null,
+    modelBytes: RESNET_18_BYTES,
     defaults: { learningRate: 0.5, momentum: 0, batchSamples: 32 },
     hasAccuracy: true,
     create: createLogistic,
+  },
+  network: {
+    name: 'network',
+    dimension: NETWORK_DIMENSION,
+    modelBytes: RESNET_18_BYTES,
+    defaults: { learningRate: 0.1, momentum: 0.9, batchSamples: 32 },
+    hasAccuracy: true,
+    create: createNetwork,
   },
 } as const satisfies Record<ProblemName, ProblemSource>;

@@ -52,7 +52,7 @@ export interface SimulateOptions extends GroupingOptions {
   readonly modelBytes?: number;
   /** Default auto: by the size of each group. */
   readonly collective?: string;
-  /** `quadratic` (default), `logistic`, or one that is made elsewhere, like a workload's. */
+  /** `quadratic` (default), `logistic`, `network`, or one that is made elsewhere, like a workload's. */
   readonly problem?: string | ProblemSource;
   /** Parameters of the problem; default 16. */
   readonly dimension?: number;
@@ -146,7 +146,7 @@ export function resolveSimulation(options: SimulateOptions): ResolvedSimulation 
       seed,
       workerCount,
       batchSamples,
-      // The logistic problem has a bias beside its features.
+      // Two at least: the logistic problem has a bias beside its features.
       dimension: source.dimension ?? whole('--dimension', options.dimension ?? 16, 2),
       noise: notNegative('--gradient-noise', options.gradientNoise ?? 1),
       spread: notNegative('--spread', options.spread ?? 0),
@@ -231,17 +231,13 @@ function resolveCompute(options: SimulateOptions, workerCount: number): ComputeM
   };
 }
 
-function resolveNetwork(options: SimulateOptions, { dimension }: ProblemSource): NetworkOptions {
+function resolveNetwork(options: SimulateOptions, source: ProblemSource): NetworkOptions {
   const latencyMs = notNegative('--latency', options.latencyMs ?? 0.1, ' ms');
   return {
     latencyMs,
     controlLatencyMs: notNegative('--control-latency', options.controlLatencyMs ?? latencyMs, ' ms'),
     bitsPerSecond: rate('--bandwidth', options.bitsPerSecond ?? 1e10),
-    modelBytes: whole(
-      '--model-bytes',
-      options.modelBytes ?? (dimension === null ? 45e6 : Float32Array.BYTES_PER_ELEMENT * dimension),
-      0,
-    ),
+    modelBytes: whole('--model-bytes', options.modelBytes ?? source.modelBytes, 0),
     servers: options.servers ?? 1,
     workersPerHost: whole('--workers-per-host', options.workersPerHost ?? 1, 1),
     hostBitsPerSecond: rate('--host-bandwidth', options.hostBitsPerSecond ?? Number.POSITIVE_INFINITY),

@@ -68,6 +68,7 @@ export async function openWorkload(name: string, dataDirectory: string | null = 
   return {
     name,
     dimension: parameters.length,
+    modelBytes: parameters.byteLength,
     defaults,
     hasAccuracy: true,
     create,
