@@ -157,8 +157,8 @@ function onResume(run: RunParts, session: Session, message: Extract<WorkerMessag
   }
   session.state = 'joining';
   session.resume = message;
-  const { doing, k, ready, finite, localSteps, samples, lease, finished } = message;
-  const standing = { doing, k, ready, finite, localSteps, samples, lease, finished };
+  const { doing, k, ready, finite, localSteps, samples, samplesSinceGroup, lease, finished } = message;
+  const standing = { doing, k, ready, finite, localSteps, samples, samplesSinceGroup, lease, finished };
   run.step({ type: 'returned', ticket: session.ticket, ...life, standing });
 }
 

@@ -1,12 +1,15 @@
 /**
  * A real controller, its clients driven by hand: handshake, limits, silence.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ControlClient, connectClient, HELLO, JOIN } from '../../test/support/control-client.js';
 import { createEventLog } from '../../test/support/event-log.js';
 import type { RunEvent } from '../observe/run-events.js';
 import { PROTOCOL_VERSION } from '../wire/limits.js';
 import { type ControllerOptions, controller, type RunningController } from './run-controller.js';
+import { openRunStore } from './run-store.js';
 
 const LONG_MS = 60_000;
 const SHORT_MS = 400;
@@ -357,5 +360,32 @@ describe('a run', () => {
     ['an address of another machine', { address: { host: '192.0.2.1', port: 0 } }, 'port-unavailable'],
   ])('does not start with %s', async (_name, options, code) => {
     await expect(startRun(options)).rejects.toMatchObject({ code });
+  });
+});
+
+describe('a controller that goes on with a run', () => {
+  let directory: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(`${tmpdir()}/preduce-run-controller-`);
+  });
+
+  afterEach(async () => {
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it('does not wait for ever for workers that never come back, even if nobody ever comes', async () => {
+    const core = { livenessMs: 100, minWorkers: 1 };
+    const first = await openRunStore(directory);
+    const { running, join: joinRun } = await startRun({ core, store: first });
+    await (await joinRun()).next('start');
+    await running.close();
+    first.close();
+
+    const second = await openRunStore(directory);
+    const { when } = await startRun({ core, store: second });
+    const dead = await when(({ type }) => type === 'workerDead');
+    expect(dead).toMatchObject({ worker: 0, reason: expect.stringMatching(/did not come back/) as string });
+    second.close();
   });
 });

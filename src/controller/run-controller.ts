@@ -174,6 +174,8 @@ export async function controller(options: ControllerOptions): Promise<RunningCon
     throw error;
   }
   if (facts?.started === true) goOn(run, facts);
+  // What is due already, and time runs for those who do not come back.
+  if (facts !== null) driver.step({ type: 'tick' });
   const watch = setInterval(() => checkSilence(run), config.livenessMs / HEARTBEATS_PER_LIVENESS);
 
   return {

@@ -38,6 +38,8 @@ export interface Standing {
   /** All that this life has done, steps taken alone and those of `ready` included. */
   readonly localSteps: number;
   readonly samples: number;
+  /** Since it held a group's average last: what `--weighting samples` weighs its part by. */
+  readonly samplesSinceGroup: number;
   /** The lease that it works on. */
   readonly lease: number | null;
   /** While idle: the lease that it has completed. */

@@ -261,9 +261,12 @@ export function startComputing(state: RunState): void {
   }
   for (const member of waiting) {
     // Every round since the state that it got is also its own.
-    member.counted = startsNow || state.strategy.passive === 'everybody';
+    member.counted ||= startsNow || state.strategy.passive === 'everybody';
     enter(state, member, 'computing');
     state.effects.push({ type: 'start', ...lifeOf(member) });
+    // It came back from before the start, and the run ends meanwhile.
+    const reason = state.finishReason;
+    if (reason !== null) state.effects.push({ type: 'finish', ...lifeOf(member), reason });
   }
 }
 

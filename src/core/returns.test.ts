@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { noConnectivity, type ScriptedRun, startedRun } from '../../test/scenarios/scripted-run.js';
+import { leaseId } from '../base/ids.js';
 import type { CoreConfig, LedgerConfig } from './config.js';
 import type { Standing } from './events.js';
 
@@ -85,6 +86,65 @@ describe('a life that comes back on a new connection', () => {
     const run = startedRun(2).join();
     away(2, run.synced(2)).returned(2, { doing: 'waiting', k: 0 });
     expect(run.of('start')).toMatchObject([{ worker: 2 }]);
+  });
+
+  it('is told at once to finish where the run ends meanwhile, and it had never started', () => {
+    const run = startedRun(2).join();
+    away(2, run.synced(2).step({ type: 'stop', reason: 'enough' })).returned(2, { doing: 'waiting', k: 0 });
+    expect(run.effects.filter(({ type }) => type === 'start' || type === 'finish')).toMatchObject([
+      { type: 'start', worker: 2 },
+      { type: 'finish', worker: 2, reason: 'enough' },
+    ]);
+  });
+
+  it('is waited for from its return on, where it has taken a step', () => {
+    const run = startedRun(2, noConnectivity({ groupSize: 3 }))
+      .join()
+      .synced(2);
+    away(2, run).returned(2, { k: 1, localSteps: 1, samples: 10 });
+    run.ready(0).ready(1);
+    expect(run.groups).toEqual([]);
+    run.ready(2);
+    expect(run.formed()).toEqual([[0, 1, 2]]);
+  });
+
+  it('weighs by the samples since it held an average, with those that it took alone', () => {
+    const run = startedRun(2, noConnectivity({ weighting: 'samples' }))
+      .ready(0)
+      .ready(1)
+      .done(0, 1);
+    away(0, run).returned(0, {
+      k: 1,
+      ready: { k: 2, finite: true },
+      localSteps: 4,
+      samples: 40,
+      samplesSinceGroup: 30,
+    });
+    run.ready(1);
+    expect(run.groups.at(-1)?.members.map(({ worker, weight }) => [worker, weight])).toEqual([
+      [0, 0.75],
+      [1, 0.25],
+    ]);
+  });
+
+  it('has none of the steps that it took alone in a checkpoint that was answered before', () => {
+    const run = startedRun(2, noConnectivity({ ledger: LEDGER, checkpoints: { everySamples: 20, everyMs: null } }));
+    run.requestLease(0).requestLease(1).ready(0).ready(1).done(0, 1);
+    const checkpointed = (worker: number, lease: number): void => {
+      const part = { k: 1, lease: leaseId(lease), processed: 10, bytes: 1, sha256: '' };
+      run.step({ type: 'checkpointed', ...run.life(worker), checkpoint: 1, part });
+    };
+    checkpointed(0, 0);
+    // It completes its lease and takes two steps that nobody hears of.
+    away(0, run).returned(0, { doing: 'idle', k: 3, localSteps: 3, samples: 30, finished: 0 });
+    checkpointed(1, 1);
+    expect(run.of('checkpoint')).toMatchObject([{ progress: { samples: 20, localSteps: 2 } }]);
+    const open = run.of('checkpoint')[0]?.ledger?.open.map(({ id, start, count }) => [id, start, count]);
+    expect(open).toEqual([
+      [0, 10, 10],
+      [1, 30, 10],
+      [2, 40, 20],
+    ]);
   });
 
   it('gives up the checkpoint that waits for it', () => {

@@ -2,7 +2,8 @@
  * The return of a life whose connection was lost, to this controller or to the next one of the run (algorithms.md 3.3). Messages of
  * both sides may have been lost, and the worker may have gone on alone: it says where it stands, and that counts.
  */
-import type { Life, Standing, UntimedEvent } from './events.js';
+import { countLaterSteps, keepLaterLease } from './checkpoints.js';
+import type { Standing, UntimedEvent } from './events.js';
 import { isSynced, type Member } from './member.js';
 import { lifeOf, onSuspected, removeDead } from './membership.js';
 import { goesOnByItself, hasMissedRound } from './passive.js';
@@ -75,13 +76,14 @@ function leaveBehind(state: RunState, member: Member): void {
 }
 
 function takeUp(state: RunState, member: Member, standing: Standing): void {
-  const { k, doing, ready, finite, localSteps, samples } = standing;
+  const { k, doing, ready, finite, localSteps, samples, samplesSinceGroup } = standing;
   const { progress } = state;
   state.progress = {
     samples: progress.samples + samples - member.samples,
     localSteps: progress.localSteps + localSteps - member.localSteps,
   };
-  member.samplesSinceGroup += samples - member.samples;
+  member.samplesSinceGroup = samplesSinceGroup;
+  countLaterSteps(state, member, samples - member.samples, localSteps - member.localSteps);
   member.localSteps = localSteps;
   member.samples = samples;
   member.finite = finite || state.strategy.replica.exchanges === 'gradient';
@@ -90,9 +92,10 @@ function takeUp(state: RunState, member: Member, standing: Standing): void {
   state.membershipVersion += 1;
   state.filter.heardFrom(member.worker);
   settleLease(state, member, standing);
+  const isRunning = doing !== 'joining' && doing !== 'waiting';
+  member.counted ||= isRunning && localSteps > 0;
   enter(state, member, doing);
-  if (doing === 'joining' || doing === 'waiting') return;
-  member.counted ||= localSteps > 0;
+  if (!isRunning) return;
   if (ready !== null) takeUpSignal(state, member, ready, before);
   if (state.finishReason !== null && doing !== 'finished') {
     state.effects.push({ type: 'finish', ...lifeOf(member), reason: state.finishReason });
@@ -100,9 +103,14 @@ function takeUp(state: RunState, member: Member, standing: Standing): void {
 }
 
 /** What it holds by the ledger and does not work on has never reached it. */
-function settleLease({ ledger }: RunState, { worker }: Life & Member, { lease, finished, doing }: Standing): void {
+function settleLease(state: RunState, member: Member, { lease, finished, doing }: Standing): void {
+  const { ledger } = state;
+  const { worker } = member;
   if (ledger === null) return;
-  if (finished !== null) ledger.finish(worker, finished);
+  const before = ledger.heldBy(worker);
+  if (before !== null && before.id === finished && ledger.finish(worker, finished)) {
+    keepLaterLease(state, member, before);
+  }
   const held = ledger.heldBy(worker);
   if (held !== null && (held.id !== lease || doing === 'finished')) ledger.giveBack(worker);
 }

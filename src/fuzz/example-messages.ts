@@ -31,6 +31,7 @@ export const fromWorker: readonly WorkerMessage[] = [
     finite: true,
     localSteps: 14,
     samples: 896,
+    samplesSinceGroup: 64,
     lease: 4,
     finished: null,
   },

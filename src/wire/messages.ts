@@ -94,6 +94,8 @@ const workerMessages = [
     /** All of this life. */
     localSteps: count,
     samples: count,
+    /** Since it held a group's average last. */
+    samplesSinceGroup: count,
     /** The lease that it works on; while idle, the one that it has completed. */
     lease: count.nullable(),
     finished: count.nullable(),

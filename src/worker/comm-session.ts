@@ -234,7 +234,7 @@ export async function startCommSession(
         signal: current.abort.signal,
       });
       running = null;
-      standing.reached(message.kMax);
+      standing.averaged(message.kMax);
       const reduceMs = performance.now() - startedMs;
       // All know it; one tells.
       const far = rank > 0 ? [] : clipped.flatMap((j) => message.members[j]?.worker ?? []);

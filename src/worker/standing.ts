@@ -11,7 +11,7 @@ type Resume = Extract<WorkerMessage, { type: 'resume' }>;
 /** What `resume` says beside who it is, and where it listens. */
 export type StandingFacts = Pick<
   Resume,
-  'doing' | 'k' | 'ready' | 'finite' | 'localSteps' | 'samples' | 'lease' | 'finished'
+  'doing' | 'k' | 'ready' | 'finite' | 'localSteps' | 'samples' | 'samplesSinceGroup' | 'lease' | 'finished'
 >;
 
 export interface Standing {
@@ -25,6 +25,8 @@ export interface Standing {
   ready(step: { readonly k: number; readonly finite: boolean; readonly report: StepReport }): void;
   /** Its replica has this k now, or had a greater one. A READY of no more is answered. */
   reached(k: number): void;
+  /** It holds a group's average, which is finite, with this k. */
+  averaged(k: number): void;
   leaseRequested(finished: number | null): void;
   leased(lease: number): void;
   finished(): void;
@@ -40,6 +42,7 @@ export function createStanding(): Standing {
     finite: true,
     localSteps: 0,
     samples: 0,
+    samplesSinceGroup: 0,
     lease: null,
     finished: null,
   };
@@ -49,6 +52,12 @@ export function createStanding(): Standing {
 
   function change(changes: Partial<StandingFacts>): void {
     facts = { ...facts, ...changes };
+  }
+
+  function reached(k: number): void {
+    const now = Math.max(k, facts.k ?? 0);
+    const isAnswered = facts.ready !== null && facts.ready.k <= now;
+    change({ k: now, ready: isAnswered ? null : facts.ready });
   }
 
   return {
@@ -73,12 +82,13 @@ export function createStanding(): Standing {
         finite,
         localSteps: facts.localSteps + steps,
         samples: facts.samples + samples,
+        samplesSinceGroup: facts.samplesSinceGroup + samples,
       });
     },
-    reached(k) {
-      const now = Math.max(k, facts.k ?? 0);
-      const isAnswered = facts.ready !== null && facts.ready.k <= now;
-      change({ k: now, ready: isAnswered ? null : facts.ready });
+    reached,
+    averaged(k) {
+      reached(k);
+      change({ finite: true, samplesSinceGroup: 0 });
     },
     leaseRequested: (finished) => change({ doing: 'idle', lease: null, finished }),
     leased: (lease) => change({ doing: 'computing', lease, finished: null }),

@@ -54,7 +54,7 @@ describe('a fleet of honest workers', () => {
   });
 
   it('keeps all-reduce at one round for all, joiners too, while nothing fails', () => {
-    const faultless = { deaths: 0, stalls: 0, hangs: 0, crashes: 0, giveUpRate: 0 } as const;
+    const faultless = { deaths: 0, stalls: 0, hangs: 0, crashes: 0, restarts: 0, cuts: 0, giveUpRate: 0 } as const;
     const calm = { ...faultless, strategy: 'all-reduce', ledger: null, checkpoints: null } as const;
     expect(play(40, { ...calm, workers: 4, minWorkers: 3, joins: 4 }).joinersStarted).toBeGreaterThan(10);
   });
@@ -70,8 +70,10 @@ describe('a fleet of honest workers', () => {
     ['ps-hete', 30],
   ] as const)('keeps every rule of %s', (strategy, runs) => {
     const tally = play(runs, { strategy, workers: 5, minWorkers: 2 });
-    const { groups, aborts, deaths, finalGroups, joinersStarted } = tally;
-    expect(Math.min(groups, aborts, deaths, finalGroups, joinersStarted)).toBeGreaterThan(0);
+    const { groups, aborts, deaths, finalGroups, joinersStarted, restarts, returns } = tally;
+    expect(Math.min(groups, aborts, deaths, finalGroups, joinersStarted, returns)).toBeGreaterThan(0);
+    // What the parameter servers hold is not written down.
+    expect(restarts > 0).toBe(!strategy.startsWith('ps-'));
   });
 
   it('does the same again for the same seed, and something else for another', () => {

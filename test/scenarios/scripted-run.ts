@@ -107,6 +107,7 @@ export class ScriptedRun {
       finite: true,
       localSteps: known?.localSteps ?? 0,
       samples: 10 * (known?.localSteps ?? 0),
+      samplesSinceGroup: 0,
       lease: null,
       finished: null,
     };

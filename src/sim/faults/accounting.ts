@@ -3,17 +3,18 @@
  * groups close once, that leases end once, that no k falls, that the end is the end. Rules of groups: group-rules.ts.
  */
 import { assert, assertPresent } from '../../base/assert.js';
-import type { WorkerId } from '../../base/ids.js';
+import { type WorkerId, workerId } from '../../base/ids.js';
 import type { RestoredRun } from '../../core/config.js';
 import type { Effect } from '../../core/effects.js';
 import type { ControllerEvent, Life, WorkerEvent } from '../../core/events.js';
+import type { RunFacts } from '../../core/facts.js';
 import type { Group } from '../../core/group.js';
 import { strategies } from '../../core/strategies/strategies.js';
 import type { RunView } from '../../core/view.js';
 import { createCheckpointBook } from './checkpoint-book.js';
 import { checkGroup } from './group-rules.js';
 import { createLeaseBook } from './lease-book.js';
-import { type Books, createBooks, createLifeRecord, type LifeRecord } from './lives.js';
+import { type Books, createBooks, createLifeRecord, type LifeRecord, restoredLife } from './lives.js';
 import type { Scenario } from './scenario.js';
 import type { Tally } from './tally.js';
 import { checkWaiting, isPaused } from './waiting-rules.js';
@@ -25,26 +26,38 @@ export interface Accounting {
   readonly ended: boolean;
 }
 
+/** What may follow where nothing else may: the first event after a restart, whatever it is, has all of it written down, and looked at. */
+const IDLE_EFFECTS: readonly Effect['type'][] = ['refuse', 'returnRefused', 'persist', 'log'];
+
 export interface AccountingOptions {
   readonly scenario: Scenario;
   /** What happens is added to it. */
   readonly tally: Tally;
-  /** Null: a run from the beginning. */
+  /** Null: a run from the beginning, or one that goes on from facts. */
   readonly restored: RestoredRun | null;
+  /** What the controller goes on from after a restart; null: it was never another one. */
+  readonly facts: RunFacts | null;
+  /** Samples of its lease that a worker had used which says that it is back. */
+  usedBy(life: Life): number;
 }
 
-export function createAccounting({ scenario, tally, restored }: AccountingOptions): Accounting {
+export function createAccounting({ scenario, tally, restored, facts, usedBy }: AccountingOptions): Accounting {
   const books = createBooks();
   const { lives, open, closed } = books;
-  const incarnations = new Map<WorkerId, number>();
-  const leases = createLeaseBook(scenario.ledger, restored?.ledger ?? null);
-  const checkpoints = createCheckpointBook(scenario.ledger, leases, restored?.checkpoint ?? 0);
+  const incarnations = new Map(facts?.incarnations.map(([worker, last]) => [workerId(worker), last]));
+  const leases = createLeaseBook(scenario.ledger, (facts ?? restored)?.ledger ?? null);
+  const lastCheckpoint = facts?.checkpointCount ?? restored?.checkpoint ?? 0;
+  const checkpoints = createCheckpointBook(scenario.ledger, leases, lastCheckpoint);
   const { replica, passive } = strategies[scenario.strategy];
+  for (const member of facts?.members ?? []) {
+    const life = restoredLife(member, { started: facts?.started === true, strategy: scenario.strategy });
+    lives.set(life.worker, life);
+  }
   let readies = 0;
   let ended = false;
   let mark = 0;
-  let { localSteps, samples } = restored?.progress ?? { localSteps: 0, samples: 0 };
-  let startedMs: number | null = null;
+  let { localSteps, samples } = (facts ?? restored)?.progress ?? { localSteps: 0, samples: 0 };
+  let startedMs: number | null = facts?.started === true ? 0 : null;
   /** The event is of a life that is over, or comes after the end: nothing but a refusal may follow. */
   let isIdle = false;
   let lostServer = false;
@@ -61,7 +74,9 @@ export function createAccounting({ scenario, tally, restored }: AccountingOption
       isIdle = true;
       tally.fenced += 1;
     }
-    if (!isIdle && life !== undefined) follow(life, event as WorkerEvent);
+    if (isIdle || life === undefined) return;
+    if (event.type === 'returned') leaveBehind(life);
+    else follow(life, event);
   }
 
   /** What an event means for the books. */
@@ -118,6 +133,54 @@ export function createAccounting({ scenario, tally, restored }: AccountingOption
     }
   }
 
+  /** Its former connection is gone, and whatever it was in. */
+  function leaveBehind(life: LifeRecord): void {
+    life.suspect = true;
+    if (life.unreported !== null) open.get(life.unreported)?.reported.add(life.worker);
+    life.unreported = null;
+    life.ready = null;
+  }
+
+  function isBack(life: LifeRecord, { standing }: Extract<ControllerEvent, { type: 'returned' }>): void {
+    const { doing, k, ready, finite, finished } = standing;
+    const { worker } = life;
+    tally.returns += 1;
+    const formerK = life.k;
+    const more = { steps: standing.localSteps - life.localSteps, samples: standing.samples - life.samples };
+    assert(more.steps >= 0 && more.samples >= 0, `worker ${worker} is back with less than it had done`);
+    localSteps += more.steps;
+    samples += more.samples;
+    checkpoints.ready(worker, more.samples, more.steps);
+    const isRunning = doing !== 'joining' && doing !== 'waiting';
+    Object.assign(life, {
+      suspect: false,
+      accused: false,
+      silent: false,
+      returning: false,
+      fetching: false,
+      finishing: false,
+      localSteps: standing.localSteps,
+      samples: standing.samples,
+      synced: doing !== 'joining',
+      started: isRunning,
+      counted: life.counted || (isRunning && standing.localSteps > 0),
+      asking: doing === 'idle',
+      finished: doing === 'finished',
+      finite: ready?.finite ?? finite,
+      sound: finite || replica.exchanges === 'gradient',
+      k: Math.max(formerK, k ?? 0),
+    } satisfies Partial<LifeRecord>);
+    if (finished !== null && leases.heldBy(worker)?.id === finished) {
+      leases.takeUp(worker, finished, leases.heldBy(worker)?.count ?? 0);
+      checkpoints.leaseFinished(worker, leases.finish(worker, finished));
+    }
+    leases.takeUp(worker, standing.lease, usedBy(life));
+    const isAnswered = ready === null || (passive === 'everybody' && ready.k <= life.k);
+    if (isAnswered || !isRunning) return;
+    life.ready = { k: Math.max(ready.k, formerK), order: readies };
+    readies += 1;
+  }
+
   function followReady(life: LifeRecord, event: Extract<WorkerEvent, { type: 'ready' }>): void {
     const { worker } = life;
     const { k, steps = 1, finite } = event;
@@ -126,6 +189,8 @@ export function createAccounting({ scenario, tally, restored }: AccountingOption
     life.counted = true;
     life.finite = finite;
     if (replica.exchanges === 'replica') life.sound = finite;
+    life.localSteps += steps;
+    life.samples += event.samples;
     localSteps += steps;
     samples += event.samples;
     leases.use(worker, event.samples);
@@ -174,10 +239,12 @@ export function createAccounting({ scenario, tally, restored }: AccountingOption
     }
   }
 
-  function groupAborted(effect: Extract<Effect, { type: 'abortGroup' }>): void {
+  function groupAborted(effect: Extract<Effect, { type: 'abortGroup' }>, event: ControllerEvent): void {
     const record = assertPresent(open.get(effect.group), `open group ${effect.group}`);
     for (const life of effect.members) {
       lifeOf(life);
+      // To who is back at this moment it goes on its former connection, which is gone.
+      if (event.type === 'returned' && event.worker === life.worker) continue;
       assert(!record.reported.has(life.worker), `worker ${life.worker} is told of an abort that it knows of`);
     }
     tally.aborts += 1;
@@ -284,7 +351,7 @@ export function createAccounting({ scenario, tally, restored }: AccountingOption
       case 'formGroup':
         return formed(effect.group, view);
       case 'abortGroup':
-        return groupAborted(effect);
+        return groupAborted(effect, event);
       case 'groupClosed':
         return groupClosed(effect);
       case 'release':
@@ -325,6 +392,14 @@ export function createAccounting({ scenario, tally, restored }: AccountingOption
       case 'askCheckpoint':
         for (const life of effect.workers) lifeOf(life);
         return checkpoints.asked(effect);
+      case 'checkpointFailed':
+        return checkpoints.failed(effect.checkpoint);
+      case 'welcomeBack':
+        return isBack(lifeOf(effect), event as Extract<ControllerEvent, { type: 'returned' }>);
+      case 'returnRefused':
+        // Only rounds that went by make an honest worker's return too late.
+        assert(replica.exchanges === 'gradient', `a return is refused: ${effect.reason}`);
+        return;
       case 'checkpoint':
         tally.checkpoints += 1;
         return checkpoints.check(effect, { samples, localSteps });
@@ -351,7 +426,7 @@ export function createAccounting({ scenario, tally, restored }: AccountingOption
     before,
     after(event, effects, view, nextDeadlineMs) {
       if (isIdle) {
-        const answered = effects.filter(({ type }) => type !== 'refuse');
+        const answered = effects.filter(({ type }) => !IDLE_EFFECTS.includes(type));
         assert(answered.length === 0, `"${event.type}" of a life that is over, or after the end, has effects`);
       } else for (const effect of effects) take(effect, event, view);
       if (!ended) {

@@ -10,14 +10,16 @@ import { defaultCoreConfig, type RestoredRun } from '../../core/config.js';
 import { type Controller, createController } from '../../core/controller.js';
 import type { Effect } from '../../core/effects.js';
 import type { ControllerEvent, Life, UntimedEvent } from '../../core/events.js';
+import type { RunFacts } from '../../core/facts.js';
 import { strategies } from '../../core/strategies/strategies.js';
 import { createTimeline } from '../timeline.js';
 import { type Accounting, createAccounting } from './accounting.js';
 import { type ConnectivityCheck, createConnectivityCheck } from './connectivity.js';
-import { type Collective, createHonestWorker } from './honest-worker.js';
+import { type Collective, createHonestWorker, type HonestWorker } from './honest-worker.js';
 import { createLink, createWires, type Link } from './links.js';
 import { createPatience } from './patience.js';
 import { configOf, type Scenario } from './scenario.js';
+import { lifeKey } from './lives.js';
 import { createTally, type Tally } from './tally.js';
 import { isPaused } from './waiting-rules.js';
 import { createTrace, type Trace } from './trace.js';
@@ -41,6 +43,10 @@ const RETURN_RATE = 0.4;
 /** Chance that everything dies after a checkpoint, and how soon. */
 const CRASH_RATE = 0.3;
 const CRASH_MS = 60;
+/** Chance that a worker that loses its connection has died, too. */
+const LOST_RATE = 0.1;
+/** Liveness time-outs for which a controller that was started again waits for the workers of before. */
+const RETURN_TIMEOUTS = 6;
 
 type CompleteCheckpoint = Extract<Effect, { type: 'checkpoint' }>;
 
@@ -66,11 +72,13 @@ export function playScenario(scenario: Scenario, dependencies: FleetDependencies
   return { scenario, steps, endMs, endReason, tally, failure, trace };
 }
 
-/** What an everything-dies fault begins anew. */
+/** What an everything-dies fault begins anew, and of it what the death of the controller alone does. */
 interface Era {
-  readonly controller: Controller;
-  readonly accounting: Accounting;
-  readonly connectivity: ConnectivityCheck;
+  controller: Controller;
+  accounting: Accounting;
+  connectivity: ConnectivityCheck;
+  /** What the next controller would go on from; null: nothing yet. */
+  facts: RunFacts | null;
   readonly links: Link[];
   readonly collectives: Map<GroupId, Collective>;
   /** What its workers go on from. */
@@ -83,6 +91,9 @@ function createFleet(scenario: Scenario, trace: Trace, dependencies: FleetDepend
   const tally = createTally();
   const usesServers = strategies[scenario.strategy].usesServers === true;
   const patience = createPatience(scenario);
+  /** Samples of their leases that workers had used when they came back, by their lives. */
+  const usedAtReturn = new Map<string, number>();
+  const usedBy = (life: Life): number => usedAtReturn.get(lifeKey(life)) ?? 0;
   let era = createEra(null);
   let lastCheckpoint: CompleteCheckpoint | null = null;
   /** Acts of the fleet itself (messages, computing, collectives) that are to come; those from outside do not count. */
@@ -93,11 +104,12 @@ function createFleet(scenario: Scenario, trace: Trace, dependencies: FleetDepend
   function createEra(origin: CompleteCheckpoint | null): Era {
     const restored: RestoredRun | null =
       origin === null ? null : { progress: origin.progress, ledger: origin.ledger, checkpoint: origin.checkpoint };
-    const accounting = createAccounting({ scenario, tally, restored });
+    const accounting = createAccounting({ scenario, tally, restored, facts: null, usedBy });
     return {
       controller: dependencies.createController(defaultCoreConfig({ ...configOf(scenario), restored })),
       accounting,
       connectivity: createConnectivityCheck(scenario, accounting.books),
+      facts: null,
       links: [],
       collectives: new Map(),
       origin,
@@ -169,11 +181,13 @@ function createFleet(scenario: Scenario, trace: Trace, dependencies: FleetDepend
   let holdsBefore = 0;
 
   function linkOf(life: Life): Link | undefined {
-    return era.links.find((link) => link.life?.worker === life.worker && link.life.incarnation === life.incarnation);
+    return era.links.find((link) => link.state !== 'cut' && link.life !== null && lifeKey(link.life) === lifeKey(life));
   }
 
   function deliver(life: Life, effect: Effect): void {
-    wires.sendDown(linkOf(life), effect);
+    const link = linkOf(life);
+    // A worker that is not back yet, by what the controller knows, cannot be told anything.
+    if (link?.greeted === true) wires.sendDown(link, effect);
   }
 
   function carryOut(effect: Effect): void {
@@ -204,6 +218,14 @@ function createFleet(scenario: Scenario, trace: Trace, dependencies: FleetDepend
         return onLifeOver(effect);
       case 'checkpoint':
         return onCheckpoint(effect);
+      case 'persist':
+        era.facts = effect.facts;
+        return;
+      case 'welcomeBack':
+        assertPresent(era.links[effect.ticket], `connection ${effect.ticket}`).greeted = true;
+        return;
+      case 'returnRefused':
+        return onReturnRefused(era.links[effect.ticket]);
       case 'runEnded':
         endReason = effect.reason;
         return;
@@ -215,13 +237,17 @@ function createFleet(scenario: Scenario, trace: Trace, dependencies: FleetDepend
     const link = assertPresent(era.links[ticket], `connection ${ticket}`);
     const { collectives, origin } = era;
     link.life = life;
+    link.greeted = true;
     link.sim = createHonestWorker(life.worker, {
       random,
       scenario,
       config: defaultCoreConfig(configOf(scenario)),
       after,
       strikes,
-      send: (report) => wires.sendUp(link, report),
+      send(report) {
+        const present = linkOf(life);
+        if (present !== undefined) wires.sendUp(present, report);
+      },
       collectiveOf(group) {
         const collective = collectives.get(group.id) ?? { group, arrived: new Map(), broken: false };
         collectives.set(group.id, collective);
@@ -254,9 +280,9 @@ function createFleet(scenario: Scenario, trace: Trace, dependencies: FleetDepend
     step({ type: 'joined', ticket, requested });
   }
 
-  /** Some worker that lives. */
+  /** Some worker that lives, and that the controller has heard of on its connection. */
   function pick(): { readonly link: Link; readonly life: Life } | null {
-    const open = era.links.filter((link) => link.state === 'open' && link.life !== null);
+    const open = era.links.filter((link) => link.state === 'open' && link.greeted);
     const link = open[random.below(open.length)];
     return link?.life == null ? null : { link, life: link.life };
   }
@@ -296,6 +322,77 @@ function createFleet(scenario: Scenario, trace: Trace, dependencies: FleetDepend
       if (isSuspect) step({ type: 'resumed', ...life });
       wires.speakAgain(link);
     });
+  }
+
+  /** The connection is gone, and what was on its way. The worker is not, mostly, and comes back. */
+  function cut(link: Link, awayMs: number): void {
+    const { life, sim } = link;
+    if (life === null || sim === null) return;
+    link.state = 'cut';
+    sim.disconnect();
+    if (link.leaving || random.next() < LOST_RATE) sim.die();
+    else befall(awayMs, () => comeBack(life, sim));
+  }
+
+  function comeBack(life: Life, sim: HonestWorker): void {
+    const ticket = era.links.length;
+    // What it had stood still with is not heard either.
+    sim.thaw();
+    const { standing, used } = sim.reconnect();
+    const link = { ...createLink(ticket, timeline.nowMs), life, sim };
+    era.links.push(link);
+    link.lastUpMs += latencyMs();
+    at(link.lastUpMs, () => {
+      if (link.state === 'cut') return;
+      usedAtReturn.set(lifeKey(life), used);
+      step({ type: 'returned', ticket, ...life, standing });
+    });
+  }
+
+  function onReturnRefused(link: Link | undefined): void {
+    const life = link?.life;
+    if (link === undefined || life == null || link.state === 'closed') return;
+    wires.close(link);
+    if (random.next() < RETURN_RATE) befall(50 * random.next(), () => join(life.worker));
+  }
+
+  function cutOne(): void {
+    const picked = pick();
+    if (picked === null) return;
+    const { link, life } = picked;
+    trace.note(timeline.nowMs, `the connection of worker ${life.worker} is cut`);
+    const awayMs = 1.5 * scenario.livenessMs * random.next();
+    cut(link, awayMs);
+    // A connection that is lost is not always seen to be lost before there is another one.
+    after(random.next() < 0.5 ? 0 : 4 * random.next(), () => {
+      if (linkOf(life) === undefined) step({ type: 'suspected', ...life, reason: 'its connection closed' });
+    });
+  }
+
+  /** The controller dies, and another goes on from what it had written down. Workers notice, and come back. */
+  function restart(): void {
+    const { facts } = era;
+    if (facts === null || era.accounting.ended) return;
+    trace.note(timeline.nowMs, 'the controller dies, and another goes on');
+    tally.restarts += 1;
+    tally.windows += era.connectivity.windows;
+    holdsBefore = 0;
+    for (const link of era.links) {
+      const isOver = link.state === 'closed' || link.state === 'cut';
+      // The last words of a worker that is gone are lost, too.
+      if (isOver) link.state = 'cut';
+      else if (link.life !== null) cut(link, 1.5 * scenario.livenessMs * random.next());
+      else {
+        link.state = 'cut';
+        befall(50 * random.next(), () => join(null));
+      }
+    }
+    const config = defaultCoreConfig(configOf(scenario));
+    era.controller = dependencies.createController(config, { facts, nowMs: timeline.nowMs });
+    era.accounting = createAccounting({ scenario, tally, restored: null, facts, usedBy });
+    era.connectivity = createConnectivityCheck(scenario, era.accounting.books);
+    patience.faultUntil(timeline.nowMs + RETURN_TIMEOUTS * scenario.livenessMs);
+    step({ type: 'tick' });
   }
 
   function leave(): void {
@@ -341,6 +438,8 @@ function createFleet(scenario: Scenario, trace: Trace, dependencies: FleetDepend
     sometime(scenario.leaves, leave);
     sometime(scenario.stalls, () => silence(false));
     sometime(scenario.hangs, () => silence(true));
+    sometime(scenario.cuts, cutOne);
+    sometime(scenario.restarts, restart);
     if (usesServers && scenario.losesServer)
       sometime(1, () => step({ type: 'serverLost', reason: 'the connection of server 0 is closed' }));
     if (scenario.stops) timeline.at(horizonMs, stop);

@@ -72,8 +72,8 @@ function checkAveraged(scenario: Scenario, books: Books, { id, members }: Group,
 
 /** Synchronous replicas are the same as long as no fault cuts a round in two. */
 function checkRound(scenario: Scenario, { id, members }: Pick<Group, 'id' | 'members'>): void {
-  const { strategy, ledger, deaths, stalls, hangs, giveUpRate, crashes } = scenario;
-  const isCut = deaths > 0 || stalls > 0 || hangs > 0 || giveUpRate > 0 || crashes > 0;
+  const { strategy, ledger, deaths, stalls, hangs, giveUpRate, crashes, cuts, restarts } = scenario;
+  const isCut = [deaths, stalls, hangs, giveUpRate, crashes, cuts, restarts].some((faults) => faults > 0);
   // Where leases come back at the end of the data, who waited idle for one is behind; a round of local SGD may be cut short.
   if (strategy !== 'all-reduce' || isCut || ledger !== null) return;
   const rounds = new Set(members.map(({ k }) => k));

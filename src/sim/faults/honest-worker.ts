@@ -7,7 +7,7 @@ import type { GroupId, LeaseId, WorkerId } from '../../base/ids.js';
 import type { Random } from '../../base/random.js';
 import type { CoreConfig } from '../../core/config.js';
 import type { Effect } from '../../core/effects.js';
-import type { Life, WorkerEvent } from '../../core/events.js';
+import type { Life, Standing, WorkerEvent } from '../../core/events.js';
 import type { Group } from '../../core/group.js';
 import { strategies } from '../../core/strategies/strategies.js';
 import type { Scenario } from './scenario.js';
@@ -41,9 +41,20 @@ export interface WorkerWorld {
   restoredK(): number;
 }
 
+/** What a worker is back with. */
+export interface Return {
+  readonly standing: Standing;
+  /** Samples of its lease that its READYs were about. */
+  readonly used: number;
+}
+
 export interface HonestWorker {
   readonly k: number;
   receive(effect: Effect): void;
+  /** Its connection is lost: nothing that it sends is heard. It leaves its collective, and takes steps of its own where it can. */
+  disconnect(): void;
+  /** It has another connection, on which it says first where it stands. */
+  reconnect(): Return;
   /** Its process stands still: what falls due meanwhile is done when it goes on. */
   freeze(): void;
   thaw(): void;
@@ -86,12 +97,47 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
   let work: Work | null = null;
   let collective: Collective | null = null;
   let request: CheckpointRequest | null = null;
+  let connected = true;
+  let standing: Standing = {
+    doing: 'joining',
+    k: null,
+    ready: null,
+    finite: true,
+    localSteps: 0,
+    samples: 0,
+    samplesSinceGroup: 0,
+    lease: null,
+    finished: null,
+  };
+  /** Counts the times that it was told to fetch the model, or left that: only the last one comes to something. */
+  let fetches = 0;
   /** Its comm thread takes part in groups of steps while it does anything. */
   const isPassive = strategy.passive === 'everybody' || (strategy.passive === 'odd-workers' && worker % 2 === 1);
   /** k of the replica that the training thread has: rounds may have gone by since. */
   let trainedK = 0;
   /** What the training thread wants to do when the collective is over. */
   let then: (() => void) | null = null;
+
+  const trainsAlone = strategy.replica.exchanges === 'replica' && !isPassive;
+
+  function stands(change: Partial<Standing>): void {
+    standing = { ...standing, ...change };
+  }
+
+  /** Its replica has this k, or a greater one. A READY of no more is answered. */
+  function reached(to: number): void {
+    k = Math.max(k, to);
+    const { ready } = standing;
+    stands({ k, ready: ready !== null && ready.k <= k ? null : ready });
+  }
+
+  /** Answers a READY that nobody hears. */
+  function goOnAlone(): void {
+    const { ready } = standing;
+    if (connected || ready === null || collective !== null || !trainsAlone) return;
+    reached(ready.k);
+    next();
+  }
 
   function fail(message: string): never {
     throw new Error(`worker ${worker}: ${message}`);
@@ -118,12 +164,14 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
     if (round.steps === 0) answerCheckpoint(isOver);
     if (isOver) {
       activity = 'finished';
+      stands({ doing: 'finished', lease: null, finished: null });
       return send({ type: 'finished' });
     }
     if (leaseEnds) {
       const finished = work?.lease ?? null;
       work = null;
       activity = 'asking';
+      stands({ doing: 'idle', lease: null, finished });
       send({ type: 'leaseRequested', finished });
       return;
     }
@@ -149,9 +197,17 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
     round = { steps: 0, samples: 0, finite: true };
     const ready = (strategy.passive === 'everybody' ? trainedK : k) + steps;
     activity = 'ready';
-    if (strategy.passive === 'odd-workers' && isPassive) k = ready;
+    stands({
+      ready: ready <= k ? null : { k: ready, finite },
+      finite,
+      localSteps: standing.localSteps + steps,
+      samples: standing.samples + samples,
+      samplesSinceGroup: standing.samplesSinceGroup + samples,
+    });
+    if (strategy.passive === 'odd-workers' && isPassive) reached(ready);
     send({ type: 'ready', k: ready, steps, samples, finite });
     if (isPassive && ready <= k) next();
+    else goOnAlone();
   }
 
   /** The comm thread is free again. */
@@ -203,7 +259,9 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
     const { group, broken } = joined;
     if (collective !== joined || broken) return;
     collective = null;
-    k = passively ? Math.max(k, group.kMax) : group.kMax;
+    if (!passively) k = group.kMax;
+    reached(group.kMax);
+    stands({ finite: true, samplesSinceGroup: 0 });
     send({ type: 'done', group: group.id });
     if (passively) afterPassive();
     else if (group.kind === 'final') activity = 'finished';
@@ -225,16 +283,22 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
     collective = null;
     send({ type: 'aborted', group, reason, ...(accused === null ? {} : { stalled: accused }) });
     if (passively) afterPassive();
+    else goOnAlone();
   }
 
   function fetchModel(donor: Life | null): void {
     if (activity !== 'outside') fail(`told to fetch the model while ${activity}`);
+    if (standing.doing !== 'joining') fail('told to fetch the model again');
+    fetches += 1;
+    const own = fetches;
     later(TRANSFER_MS, () => {
+      if (own !== fetches) return;
       const replica = donor === null ? world.restoredK() : world.replicaOf(donor);
       if (replica === null || (donor !== null && world.strikes(scenario.transferFailureRate))) {
         return send({ type: 'transferFailed', reason: 'cut' });
       }
       k = replica;
+      stands({ doing: 'waiting', k });
       send({ type: 'synced', k });
     });
   }
@@ -243,6 +307,7 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
     const { id, count } = effect.lease;
     if (activity !== 'asking') fail(`got lease ${id} while ${activity}`);
     work = { lease: id as LeaseId, count, samplesLeft: count };
+    stands({ doing: 'computing', lease: id, finished: null });
     next();
   }
 
@@ -254,6 +319,7 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
         return fetchModel(effect.donor);
       case 'start':
         if (activity !== 'outside') fail(`told to start while ${activity}`);
+        stands({ doing: 'computing' });
         return next();
       case 'lease':
         return takeLease(effect);
@@ -263,7 +329,7 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
         return giveUp(effect.group, effect.reason);
       case 'release':
         if (activity !== 'ready') fail(`released while ${activity}`);
-        ({ k } = effect);
+        reached(effect.k);
         return next();
       case 'askCheckpoint':
         request = { checkpoint: effect.checkpoint, fromK: effect.fromK };
@@ -280,6 +346,17 @@ export function createHonestWorker(worker: WorkerId, world: WorkerWorld): Honest
 
   return {
     receive: (effect) => perform(() => receive(effect)),
+    disconnect() {
+      connected = false;
+      request = null;
+      fetches += 1;
+      if (collective === null) goOnAlone();
+      else giveUp(collective.group.id, 'the connection to the controller is lost');
+    },
+    reconnect() {
+      connected = true;
+      return { standing, used: work === null ? 0 : processedOf(work) - round.samples };
+    },
     freeze() {
       deferred ??= [];
     },

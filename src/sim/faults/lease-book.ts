@@ -4,9 +4,9 @@
  * used twice for good; when the data are used up, every one was used.
  */
 import { assert, assertPresent } from '../../base/assert.js';
-import type { WorkerId } from '../../base/ids.js';
+import { type WorkerId, workerId } from '../../base/ids.js';
 import type { LedgerConfig } from '../../core/config.js';
-import type { Lease, LedgerState } from '../../core/group.js';
+import type { Lease, LedgerFacts, LedgerState } from '../../core/group.js';
 
 export interface LeaseBook {
   /** Whether some of its samples were given before. */
@@ -15,6 +15,8 @@ export interface LeaseBook {
   use(worker: WorkerId, samples: number): void;
   /** Gives the lease that was finished. */
   finish(worker: WorkerId, lease: number): Lease;
+  /** The worker is back, and has used so many samples of the lease that it works on; null: of none. What else it held never reached it. */
+  takeUp(worker: WorkerId, lease: number | null, used: number): void;
   /** The worker is gone, or has finished: what it began is not counted. */
   giveBack(worker: WorkerId): void;
   heldBy(worker: WorkerId): Lease | null;
@@ -32,7 +34,7 @@ export function placesOf({ sampleCount }: LedgerConfig, lease: Lease, count = le
 }
 
 /** Null, for `ledger`: a run without one. `restored`: what a run had come to that goes on here. */
-export function createLeaseBook(ledger: LedgerConfig | null, restored: LedgerState | null): LeaseBook {
+export function createLeaseBook(ledger: LedgerConfig | null, restored: LedgerState | LedgerFacts | null): LeaseBook {
   const held = new Map<WorkerId, { readonly lease: Lease; used: number }>();
   const given = new Set<number>();
   const finished = new Set<number>();
@@ -45,7 +47,10 @@ export function createLeaseBook(ledger: LedgerConfig | null, restored: LedgerSta
   if (restored !== null) {
     const { sampleCount } = config();
     for (let place = 0; place < restored.epoch * sampleCount + restored.start; place += 1) used.add(place);
-    for (const lease of restored.open) for (const place of placesOf(config(), lease)) used.delete(place);
+    const holders = 'held' in restored ? restored.held : [];
+    for (const { worker, lease } of holders) held.set(workerId(worker), { lease, used: 0 });
+    const unfinished = [...restored.open, ...holders.map(({ lease }) => lease)];
+    for (const lease of unfinished) for (const place of placesOf(config(), lease)) used.delete(place);
   }
 
   return {
@@ -81,6 +86,12 @@ export function createLeaseBook(ledger: LedgerConfig | null, restored: LedgerSta
       held.delete(worker);
       finished.add(id);
       return lease;
+    },
+    takeUp(worker, lease, samples) {
+      const holding = held.get(worker);
+      if (holding === undefined) return assert(lease === null, `worker ${worker} is back with lease ${lease}`);
+      if (holding.lease.id === lease) holding.used = samples;
+      else held.delete(worker);
     },
     giveBack: (worker) => void held.delete(worker),
     heldBy: (worker) => held.get(worker)?.lease ?? null,

@@ -13,7 +13,12 @@ export interface Link {
   sim: HonestWorker | null;
   /** The controller said that the life is over. */
   isOver: boolean;
-  state: 'open' | 'silent' | 'closed';
+  /** Closed: its worker is gone. Cut: the connection is, with all that was on its way. */
+  state: 'open' | 'silent' | 'closed' | 'cut';
+  /** The controller knows whose it is. */
+  greeted: boolean;
+  /** Its worker has said that it leaves. */
+  leaving: boolean;
   /** How often it fell silent. */
   silences: number;
   /** When the last message in each direction arrives. */
@@ -31,6 +36,8 @@ export function createLink(ticket: number, nowMs: number): Link {
     sim: null,
     isOver: false,
     state: 'open',
+    greeted: false,
+    leaving: false,
     silences: 0,
     lastUpMs: nowMs,
     lastDownMs: nowMs,
@@ -61,10 +68,13 @@ export interface WiresDependencies {
 
 export function createWires({ nowMs, at, latencyMs, arrived }: WiresDependencies): Wires {
   function sendUp(link: Link, report: Report): void {
+    link.leaving ||= report.type === 'leaving';
     if (link.state === 'silent') link.outbox.push(report);
     if (link.state !== 'open') return;
     link.lastUpMs = Math.max(link.lastUpMs, nowMs() + latencyMs());
-    at(link.lastUpMs, () => arrived(link.life as Life, report));
+    at(link.lastUpMs, () => {
+      if (link.state !== 'cut') arrived(link.life as Life, report);
+    });
   }
 
   function close(link: Link | undefined): void {

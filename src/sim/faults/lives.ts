@@ -2,14 +2,22 @@
  * What is known of the workers' lives from events and effects alone: the books that the rules are checked by. They share nothing with the
  * controller's own members.
  */
-import type { GroupId, WorkerId } from '../../base/ids.js';
+import { type GroupId, type WorkerId, workerId } from '../../base/ids.js';
+import type { StrategyName } from '../../core/config.js';
 import type { Life } from '../../core/events.js';
+import type { MemberFacts } from '../../core/facts.js';
 import type { Group } from '../../core/group.js';
+import { strategies } from '../../core/strategies/strategies.js';
 import type { RunView } from '../../core/view.js';
 
 export interface LifeRecord extends Life {
   /** It was told where to get the model, and has not answered. */
   fetching: boolean;
+  /** Known from before the controller was started again, and not back yet. */
+  returning: boolean;
+  /** Totals of its READYs. */
+  localSteps: number;
+  samples: number;
   /** It holds the run's model. */
   synced: boolean;
   started: boolean;
@@ -57,6 +65,9 @@ export function createLifeRecord({ worker, incarnation }: Life): LifeRecord {
     worker,
     incarnation,
     fetching: false,
+    returning: false,
+    localSteps: 0,
+    samples: 0,
     synced: false,
     started: false,
     counted: false,
@@ -72,6 +83,28 @@ export function createLifeRecord({ worker, incarnation }: Life): LifeRecord {
     k: 0,
     ready: null,
     unreported: null,
+  };
+}
+
+/** Of a run whose controller was started again: nothing is heard of it until it is back. */
+export function restoredLife(
+  { worker, incarnation, synced, counted, finite, leaving, k, localSteps, samples }: MemberFacts,
+  { started, strategy }: { readonly started: boolean; readonly strategy: StrategyName },
+): LifeRecord {
+  return {
+    ...createLifeRecord({ worker: workerId(worker), incarnation }),
+    returning: true,
+    suspect: true,
+    silent: true,
+    synced,
+    counted,
+    finite,
+    leaving,
+    k,
+    localSteps,
+    samples,
+    started: started && synced,
+    sound: finite || strategies[strategy].replica.exchanges === 'gradient',
   };
 }
 

@@ -27,6 +27,10 @@ export interface Faults {
   readonly hangs: number;
   /** Times that everything dies at once, soon after a checkpoint, and goes on from that. */
   readonly crashes: number;
+  /** Times that the controller dies and another goes on from what it had written down. Not where the strategy has servers. */
+  readonly restarts: number;
+  /** Connections that are lost, and whose workers come back on another. Not where the strategy has servers. */
+  readonly cuts: number;
   /** Of effect only where the strategy has servers. */
   readonly losesServer: boolean;
   /** Chance that a member gives up a collective by itself. */
@@ -99,6 +103,7 @@ export function configOf(scenario: Scenario): Partial<CoreConfig> {
     checkpoints,
     maxLocalSteps,
     evaluateEverySamples: 200,
+    persists: scenario.restarts > 0,
   };
 }
 
@@ -167,6 +172,8 @@ export function drawScenario(seed: number, fixed: Partial<Scenario> = {}): Scena
     checkpointFailureRate: rate(random, 0.2),
     delayRate: rate(random, 0.1),
     delayMs: livenessMs * random.next(),
+    restarts: some(2),
+    cuts: some(4),
     ...fixed,
   });
 }
@@ -210,6 +217,7 @@ function completed(scenario: Scenario): Scenario {
     ...scenario,
     minWorkers,
     minLiveWorkers: Math.min(scenario.minLiveWorkers, minWorkers),
+    ...(strategies[strategy].usesServers === true ? { restarts: 0, cuts: 0 } : {}),
     backups: strategy === 'ps-backup' ? Math.min(backups, minWorkers - 1) : backups,
     // Workers that bring their own data keep no checkpoints.
     checkpoints: ledger === null ? null : checkpoints,

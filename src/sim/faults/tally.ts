@@ -23,6 +23,10 @@ export interface Tally {
   accusations: number;
   /** Runs that went on from a checkpoint after everything had died. */
   crashes: number;
+  /** Runs that went on with the same workers after their controller had died. */
+  restarts: number;
+  /** Lives that were back on another connection. */
+  returns: number;
 }
 
 export function createTally(): Tally {
@@ -44,6 +48,8 @@ export function createTally(): Tally {
     checkpoints: 0,
     accusations: 0,
     crashes: 0,
+    restarts: 0,
+    returns: 0,
   };
 }
 

@@ -4,6 +4,7 @@
 import { splitGroupId } from '../../base/ids.js';
 import type { Effect } from '../../core/effects.js';
 import type { ControllerEvent } from '../../core/events.js';
+import type { RunFacts } from '../../core/facts.js';
 import type { Group } from '../../core/group.js';
 import { createTraceHash } from '../trace-hash.js';
 
@@ -62,6 +63,7 @@ function describe(told: object): string {
 function wordOf(key: string, value: unknown): string {
   if (key === 'group' && typeof value === 'number') return groupName(value);
   if (key === 'group') return describeGroup(value as Group);
+  if (key === 'facts') return `of ${(value as RunFacts).members.length} workers`;
   return typeof value === 'string' ? `"${value}"` : JSON.stringify(value);
 }
 

@@ -30,7 +30,9 @@ export function checkWaiting(scenario: Scenario, books: Books, view: RunView): v
 function checkPassiveWaiting(books: Books, view: RunView): void {
   const { lives, open } = books;
   const waiting = waitingWorkers(books);
-  const moves = view.workers.some(({ state }) => state === 'computing' || state === 'joining' || state === 'syncing');
+  const isComing = [...lives.values()].some(({ returning }) => returning);
+  const moves =
+    isComing || view.workers.some(({ state }) => state === 'computing' || state === 'joining' || state === 'syncing');
   const owed = [...lives.values()].some(({ unreported }) => unreported !== null);
   // Who is not finite may wait for a suspect to come back.
   const mayReturn = waiting.every(({ sound }) => !sound) && [...lives.values()].some(({ suspect }) => suspect);
@@ -42,7 +44,7 @@ function checkPassiveWaiting(books: Books, view: RunView): void {
 function checkRoundWaiting(books: Books, view: RunView): void {
   const waiting = waitingWorkers(books);
   const isComing = [...books.lives.values()].some(
-    ({ fetching, started, counted }) => fetching || (started && !counted),
+    ({ fetching, started, counted, returning }) => fetching || (started && !counted) || (returning && started),
   );
   if (waiting.length === 0 || isComing || waiting.length < activeWorkers(books, view).length) return;
   assert(
