@@ -217,7 +217,7 @@ function completed(scenario: Scenario): Scenario {
     ...scenario,
     minWorkers,
     minLiveWorkers: Math.min(scenario.minLiveWorkers, minWorkers),
-    ...(strategies[strategy].usesServers === true ? { restarts: 0, cuts: 0 } : {}),
+    ...(strategies[strategy].usesServers === true ? { restarts: 0 } : {}),
     backups: strategy === 'ps-backup' ? Math.min(backups, minWorkers - 1) : backups,
     // Workers that bring their own data keep no checkpoints.
     checkpoints: ledger === null ? null : checkpoints,
