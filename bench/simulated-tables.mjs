@@ -1,87 +1,150 @@
 /**
- * Every strategy in virtual time, each at its own learning rate: of a grid, the one that is fastest to the target on a seed apart.
- * Log-normal noise on every iteration of 100 ms, a replica of 45 MB (ResNet-18), a noisy quadratic. Prints the tables of
- * docs/benchmarks.md, medians over the seeds. Needs `npm run build`.
+ * Every strategy in virtual time, with 8 to 1,024 workers, each strategy at its own learning rate: the tables of
+ * docs/simulated-tables.md on standard output, the curves of docs/simulated-curves.svg, and then the settings of
+ * simulated-settings.mjs. Some ten minutes on one core. Needs `npm run build`; `npm run bench:simulated` does all.
  *
- *   node bench/simulated-tables.mjs [workers] [P] [seeds]
+ *   node bench/simulated-tables.mjs [workers,workers,...]
  */
-import { simulate } from '../dist/sim/simulate.js';
-import { STRATEGY_NAMES } from '../dist/core/strategies/strategies.js';
+import { writeCurves } from './simulated-curves.mjs';
+import {
+  formatPercent,
+  formatTime,
+  measure,
+  others,
+  partialReduces,
+  play,
+  printHead,
+  printRow,
+  tune,
+} from './simulated-runs.mjs';
+import { printSettings } from './simulated-settings.mjs';
 
-const [workers = 8, groupSize = 3, seeds = 3] = process.argv.slice(2).map(Number);
-const LINKS = [
-  ['10 Gbit/s', 1e10],
-  ['1 Gbit/s', 1e9],
+const LEVELS = [1, 2, 3];
+const FAST = { name: '10 Gbit/s', bitsPerSecond: 1e10 };
+const SLOW = { name: '1 Gbit/s', bitsPerSecond: 1e9 };
+const EVERYBODY = [
+  'all-reduce',
+  'local-sgd',
+  'ad-psgd',
+  'eager-reduce',
+  'ps-bsp',
+  'ps-asp',
+  'ps-ssp',
+  'ps-backup',
+  'ps-hete',
 ];
-const LEVELS = [1, 3];
-const RATES = [0.1, 0.2, 0.3, 0.4, 0.8];
-const TARGET_LOSS = 0.005;
-const STEPS_PER_WORKER = 300;
-const TUNING_SEED = 1000;
+const FLEETS = [
+  { workers: 8, groupSizes: [2, 3, 5], compared: EVERYBODY, links: [FAST, SLOW], seeds: 9 },
+  { workers: 32, groupSizes: [2, 3, 5, 9], compared: EVERYBODY, links: [FAST, SLOW], seeds: 5 },
+  {
+    workers: 128,
+    groupSizes: [2, 3, 5, 9],
+    compared: ['all-reduce', 'local-sgd', 'ad-psgd', 'eager-reduce', 'ps-asp', 'ps-hete'],
+    links: [FAST, SLOW],
+    seeds: 3,
+  },
+  {
+    workers: 1024,
+    groupSizes: [2, 3, 5, 9],
+    compared: ['all-reduce', 'local-sgd', 'ad-psgd', 'ps-asp', 'ps-hete'],
+    links: [FAST],
+    seeds: 1,
+  },
+];
+/** In the picture: what a reader wants to see beside the best of partial reduce. */
+const DRAWN = ['all-reduce', 'local-sgd', 'ad-psgd', 'ps-hete'];
+const DRAWN_LEVEL = 3;
 
-function median(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-}
-
-function printRow(cells) {
-  process.stdout.write(`| ${cells.join(' | ')} |\n`);
-}
-
-/** A run that does not get there has no time: it is as slow as can be. */
-function secondsOf(result) {
-  return result.targetSeconds ?? Number.POSITIVE_INFINITY;
-}
-
-function play(setting, strategy, learningRate, seed) {
-  return simulate({
-    ...setting,
-    strategy,
-    learningRate,
-    seed,
-    workers,
-    groupSize,
-    noise: 0.3,
-    steps: workers * STEPS_PER_WORKER,
-    targetLoss: TARGET_LOSS,
-    // As finely as time to target is to be told.
-    evaluateEverySamples: 32 * workers,
-  });
-}
-
-function measure(setting, strategy) {
-  const tried = RATES.map((rate) => ({ rate, seconds: secondsOf(play(setting, strategy, rate, TUNING_SEED)) }));
-  const { rate } = tried.reduce((best, each) => (each.seconds < best.seconds ? each : best));
-  const results = Array.from({ length: seeds }, (_, i) => play(setting, strategy, rate, i + 1));
-  const of = (take) => median(results.map(take));
-  return {
-    strategy,
-    rate,
-    seconds: of(secondsOf),
-    updates: of((result) => result.updatesToTarget ?? Number.POSITIVE_INFINITY),
-    idleShare: of((result) => result.idleShare),
-    reduceShare: of((result) => result.reduceShare),
-  };
-}
-
-function printTable([linkName, bitsPerSecond], level) {
-  const rows = STRATEGY_NAMES.map((strategy) => measure({ bitsPerSecond, slow: [`hl:${level}`] }, strategy)).toSorted(
-    (a, b) => a.seconds - b.seconds,
-  );
-  process.stdout.write(`\nN = ${workers}, P = ${groupSize}, \`hl:${level}\`, ${linkName}:\n\n`);
-  printRow(['strategy', 'rate', 'time to target', 'updates', 'time per update', 'idle', 'in collectives']);
-  printRow(Array.from({ length: 7 }, () => '---'));
-  for (const { strategy, rate, seconds, updates, idleShare, reduceShare } of rows) {
-    const isReached = Number.isFinite(seconds);
+function printTable(title, rows) {
+  const reference = rows.find(({ name }) => name === 'all-reduce').seconds;
+  process.stdout.write(`\n### ${title}\n\n`);
+  printHead([
+    'strategy',
+    'rate',
+    'time to target',
+    'against all-reduce',
+    'updates',
+    'per update',
+    'idle',
+    'in collectives',
+  ]);
+  for (const row of rows) {
+    const { name, rate, seconds, updates, idleShare, reduceShare } = row;
     printRow([
-      strategy,
+      name,
       rate,
-      isReached ? `${seconds.toFixed(1)} s` : 'not reached',
-      isReached ? updates : '',
-      isReached ? `${((1000 * seconds) / updates).toFixed(0)} ms` : '',
-      `${(100 * idleShare).toFixed(0)} %`,
-      `${(100 * reduceShare).toFixed(0)} %`,
+      formatTime(row),
+      `${(reference / seconds).toFixed(2)}x`,
+      updates.toFixed(0),
+      `${((1000 * seconds) / updates).toFixed(1)} ms`,
+      formatPercent(idleShare),
+      formatPercent(reduceShare),
     ]);
   }
 }
 
-for (const link of LINKS) for (const level of LEVELS) printTable(link, level);
+/** For the best of partial reduce, the best of the others and all-reduce. */
+function summaryOf({ workers, level, link }, rows) {
+  const isOurs = ({ name }) => name.startsWith('partial-reduce');
+  const ours = rows.find(isOurs);
+  const best = rows.find((row) => !isOurs(row));
+  const reference = rows.find(({ name }) => name === 'all-reduce');
+  return [
+    workers,
+    `\`hl:${level}\``,
+    link.name,
+    `${formatTime(ours)} (${ours.name.replace('partial-reduce, ', '')})`,
+    `${formatTime(best)} (${best.name})`,
+    `${(best.seconds / ours.seconds).toFixed(2)}x`,
+    `${(reference.seconds / ours.seconds).toFixed(2)}x`,
+    rows.indexOf(ours) + 1,
+  ];
+}
+
+/** Tables of one fleet; gives the lines of the summary, and the curves. */
+function playFleet({ workers, groupSizes, compared, links, seeds }) {
+  const summary = [];
+  let panel = null;
+  const contenders = [...partialReduces(groupSizes), ...others(compared)];
+  for (const level of LEVELS) {
+    const setting = { workers, slow: [`hl:${level}`] };
+    // Rates are chosen with the fast link and kept for the slow one.
+    const rates = contenders.map((contender) => tune({ ...setting, ...links[0] }, contender));
+    for (const link of links) {
+      const rows = contenders
+        .map((contender, i) => measure({ ...setting, ...link }, contender, { rate: rates[i], seeds }))
+        .toSorted((a, b) => a.seconds - b.seconds);
+      printTable(`N = ${workers}, \`hl:${level}\`, ${link.name}`, rows);
+      summary.push(summaryOf({ workers, level, link }, rows));
+      if (level !== DRAWN_LEVEL || link !== FAST) continue;
+      const ours = rows.find(({ name }) => name.startsWith('partial-reduce')).name;
+      const curves = [ours, ...DRAWN].map((name) => {
+        const i = contenders.findIndex((contender) => contender.name === name);
+        const { curve } = play({ ...setting, ...link }, contenders[i], { rate: rates[i], seed: 1 });
+        return { name, points: curve.slice(0, -1).map(({ timeMs, loss }) => [timeMs / 1000, loss]) };
+      });
+      panel = { title: `N = ${workers}`, curves };
+    }
+  }
+  return { summary, panel };
+}
+
+const chosen = process.argv[2]?.split(',').map(Number) ?? FLEETS.map(({ workers }) => workers);
+const played = FLEETS.filter(({ workers }) => chosen.includes(workers)).map(playFleet);
+process.stdout.write('\n## Partial reduce and the best of the others\n\n');
+printHead([
+  'N',
+  'devices',
+  'link',
+  'partial-reduce, the best',
+  'the best other',
+  'gain over it',
+  'gain over all-reduce',
+  'place',
+]);
+for (const { summary } of played) for (const line of summary) printRow(line);
+writeCurves(
+  new URL('../docs/simulated-curves.svg', import.meta.url),
+  played.map(({ panel }) => panel),
+);
+printSettings();
