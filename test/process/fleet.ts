@@ -7,11 +7,19 @@ import { fileURLToPath } from 'node:url';
 import { controller, type CoreConfig, type RunEvent, type RunningController } from 'preduce/client';
 import { createEventLog } from '../support/event-log.js';
 
-const WORKER = fileURLToPath(new URL('./fixtures/vector-worker.mjs', import.meta.url));
+type Program = 'vector-worker' | 'lease-worker';
+
+/** What the programs of fixtures/ tell: see there. */
+export type WorkerMessage =
+  | { readonly type: 'joined'; readonly worker: number; readonly k: number }
+  | { readonly type: 'processed'; readonly worker: number; readonly ids: readonly string[] }
+  | { readonly type: 'finished'; readonly worker: number; readonly value: number };
 
 export interface FleetWorker {
   readonly process: ChildProcess;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  /** All that it said. */
+  readonly messages: readonly WorkerMessage[];
   /** What it said at its end, null while it has not. */
   finalValue: number | null;
   stderr: string;
@@ -35,12 +43,15 @@ export interface Fleet {
 export interface FleetOptions {
   readonly core: Partial<CoreConfig>;
   readonly length: number;
+  /** Default: `vector-worker`. */
+  readonly program?: Program;
 }
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const log = createEventLog<RunEvent>();
   const workers: FleetWorker[] = [];
   const pids = new Map<number, number>();
+  const program = fileURLToPath(new URL(`./fixtures/${options.program ?? 'vector-worker'}.mjs`, import.meta.url));
   const running = await controller({
     core: options.core,
     onEvent(event) {
@@ -50,12 +61,14 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   });
 
   function start({ stepMs = 2 }: { readonly stepMs?: number } = {}): FleetWorker {
-    const child = fork(WORKER, [String(options.length), String(stepMs)], {
+    const child = fork(program, [String(options.length), String(stepMs)], {
       env: { ...process.env, PREDUCE_CONTROLLER: running.url },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       execArgv: [],
     });
+    const messages: WorkerMessage[] = [];
     const worker: FleetWorker = {
+      messages,
       process: child,
       finalValue: null,
       stderr: '',
@@ -64,7 +77,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     child.stderr?.on('data', (chunk) => {
       worker.stderr += String(chunk);
     });
-    child.on('message', (message: { type: string; value: number }) => {
+    child.on('message', (message: WorkerMessage) => {
+      messages.push(message);
       if (message.type === 'finished') worker.finalValue = message.value;
     });
     workers.push(worker);
