@@ -1,7 +1,7 @@
 /**
  * Every strategy in virtual time, with 8 to 1,024 workers, each strategy at its own learning rate: the tables of
  * docs/simulated-tables.md on standard output, the curves of docs/simulated-curves.svg, and then the settings of
- * simulated-settings.mjs. Some ten minutes on one core. Needs `npm run build`; `npm run bench:simulated` does all.
+ * simulated-settings.mjs. Some 25 minutes on one core. Needs `npm run build`; `npm run bench:simulated` does all.
  *
  *   node bench/simulated-tables.mjs [workers,workers,...]
  */
@@ -51,6 +51,19 @@ const FLEETS = [
     seeds: 1,
   },
 ];
+const HEAD = `# Simulated comparisons
+
+\`\`\`
+npm run bench:simulated
+\`\`\`
+
+Written by that command, which also draws [the curves](simulated-curves.svg); some 25 minutes on one core, and the same figures
+each time. What they mean, and how far to trust them, is in [benchmarks.md](benchmarks.md). Iterations of 100 ms with log-normal noise (sigma .3, but where
+a setting says otherwise), a replica of 45 MB, one parameter server for every eight workers, a small network with momentum .9,
+batches of 16, 300 steps a worker at most. Time until the mean replica's loss is .25; each strategy at the fastest of six learning rates (.05 to
+1.6) on a seed apart; geometric means of 9 seeds with 8 workers, 5 with 32, 3 with 128 and 1 with 1,024. "Over ... (2 never)": two of them did not get
+there and count with the time that they took.
+`;
 /** In the picture: what a reader wants to see beside the best of partial reduce. */
 const DRAWN = ['all-reduce', 'local-sgd', 'ad-psgd', 'ps-hete'];
 const DRAWN_LEVEL = 3;
@@ -129,7 +142,9 @@ function playFleet({ workers, groupSizes, compared, links, seeds }) {
   return { summary, panel };
 }
 
+process.stdout.write(HEAD);
 const chosen = process.argv[2]?.split(',').map(Number) ?? FLEETS.map(({ workers }) => workers);
+process.stdout.write('\n## Every strategy\n');
 const played = FLEETS.filter(({ workers }) => chosen.includes(workers)).map(playFleet);
 process.stdout.write('\n## Partial reduce and the best of the others\n\n');
 printHead([
