@@ -8,6 +8,9 @@ import { someOf } from '../support/thorough.js';
 import { type Fleet, startFleet } from './fleet.js';
 
 const WORKERS = 4;
+const LIVENESS_MS = 2000;
+/** Each in turn; where few are played, worker 0 at least. */
+const EACH = [0, 3, 1, 2];
 /** 16 MB: a collective takes long enough for the kill to meet it on its way. */
 const LENGTH = 4_000_000;
 
@@ -19,7 +22,10 @@ afterEach(async () => {
 });
 
 async function startFour(length: number, maxLocalSteps: number): Promise<Fleet> {
-  fleet = await startFleet({ core: { minWorkers: WORKERS, groupSize: 2, maxLocalSteps, livenessMs: 2000 }, length });
+  fleet = await startFleet({
+    core: { minWorkers: WORKERS, groupSize: 2, maxLocalSteps, livenessMs: LIVENESS_MS },
+    length,
+  });
   for (let i = 0; i < WORKERS; i += 1) fleet.start();
   return fleet;
 }
@@ -40,48 +46,71 @@ async function expectSurvivors(of: Fleet, killed: readonly number[]): Promise<vo
   expect(new Set(values).size).toBe(1);
 }
 
-/** Kills `victim(event)` at the first event for which it is not null. */
-async function killAt(of: Fleet, victim: (event: RunEvent) => number | null): Promise<number> {
+interface Kill {
+  readonly killed: readonly number[];
+  /** On the run's clock. */
+  readonly timeMs: number;
+}
+
+/** Kills `victims(event)` at the first event for which there are any. */
+async function killAt(of: Fleet, victims: (event: RunEvent) => readonly number[]): Promise<Kill> {
   return new Promise((resolve) => {
-    let killed = false;
+    let isDone = false;
     of.onEvent((event) => {
-      const worker = killed ? null : victim(event);
-      if (worker === null) return;
-      killed = true;
-      of.processOf(worker).process.kill('SIGKILL');
-      resolve(worker);
+      const killed = isDone ? [] : victims(event);
+      if (killed.length === 0) return;
+      isDone = true;
+      for (const worker of killed) of.processOf(worker).process.kill('SIGKILL');
+      resolve({ killed, timeMs: event.timeMs });
     });
   });
 }
 
+/** The group of this kind that is the first without the dead: it waits for no more than that they are known to be dead. */
+async function expectNextGroup(of: Fleet, { killed, timeMs }: Kill, kind: 'step' | 'final'): Promise<void> {
+  const next = await of.when(
+    (event) =>
+      event.type === 'groupFormed' &&
+      event.kind === kind &&
+      event.timeMs > timeMs &&
+      event.members.every((member) => !killed.includes(member)),
+  );
+  expect(next.timeMs - timeMs).toBeLessThan(2 * LIVENESS_MS);
+}
+
 describe('SIGKILL of one worker', () => {
-  it.each(someOf(1, [0, 3, 1, 2]))('while worker %i computes', async (target) => {
+  it.each(someOf(1, EACH))('while worker %i computes', async (target) => {
     const of = await startFour(1000, 400);
-    const killed = await killAt(of, (event) => (event.type === 'reduced' && event.worker === target ? target : null));
-    await expectSurvivors(of, [killed]);
+    const kill = await killAt(of, (event) => (event.type === 'reduced' && event.worker === target ? [target] : []));
+    await expectNextGroup(of, kill, 'step');
+    await expectSurvivors(of, kill.killed);
   });
 
-  it('while it waits in the queue', async () => {
+  it.each(someOf(1, EACH))('while worker %i waits in the queue', async (target) => {
     const of = await startFleet({
-      core: { minWorkers: 4, groupSize: 3, maxLocalSteps: 300, livenessMs: 2000 },
+      core: { minWorkers: 4, groupSize: 3, maxLocalSteps: 600, livenessMs: LIVENESS_MS },
       length: 1000,
     });
     fleet = of;
     for (let i = 0; i < WORKERS; i += 1) of.start();
-    const killed = await killAt(of, (event) => {
+    const kill = await killAt(of, (event) => {
       // Two steps after the start nobody else is in the queue when this one arrives.
-      const alone = of.running.view().queue.length === 0;
-      return event.type === 'ready' && event.k > 2 && alone ? event.worker : null;
+      const isAlone = of.running.view().queue.length === 0;
+      return event.type === 'ready' && event.worker === target && event.k > 2 && isAlone ? [target] : [];
     });
-    await expectSurvivors(of, [killed]);
+    await expectNextGroup(of, kill, 'step');
+    await expectSurvivors(of, kill.killed);
   });
 
-  it('in the middle of a collective', async () => {
+  it.each(someOf(1, EACH))('while worker %i is in the middle of a collective', async (target) => {
     const of = await startFour(LENGTH, 60);
-    const killed = await killAt(of, (event) =>
-      event.type === 'groupFormed' && event.kind === 'step' && event.kMax > 2 ? (event.members[1] ?? null) : null,
-    );
-    await expectSurvivors(of, [killed]);
+    const kill = await killAt(of, (event) => {
+      const isItsGroup =
+        event.type === 'groupFormed' && event.kind === 'step' && event.members.includes(target as never);
+      return isItsGroup && event.kMax > 2 ? [target] : [];
+    });
+    await expectNextGroup(of, kill, 'step');
+    await expectSurvivors(of, kill.killed);
     expect(of.events.some((event) => event.type === 'groupClosed' && event.aborted)).toBe(true);
   });
 
@@ -89,10 +118,11 @@ describe('SIGKILL of one worker', () => {
     const of = await startFour(LENGTH, 80);
     await of.when((event) => event.type === 'started');
     of.start();
-    const killed = await killAt(of, (event) =>
-      event.type === 'transferStarted' && event.worker === 4 ? event.donor : null,
+    const kill = await killAt(of, (event) =>
+      event.type === 'transferStarted' && event.worker === 4 && event.donor !== null ? [event.donor] : [],
     );
-    await expectSurvivors(of, [killed]);
+    await expectNextGroup(of, kill, 'step');
+    await expectSurvivors(of, kill.killed);
     expect(of.events.some((event) => event.type === 'workerSynced' && event.worker === 4)).toBe(true);
   });
 
@@ -100,16 +130,41 @@ describe('SIGKILL of one worker', () => {
     const of = await startFour(LENGTH, 80);
     await of.when((event) => event.type === 'started');
     of.start();
-    const killed = await killAt(of, (event) => (event.type === 'transferStarted' && event.worker === 4 ? 4 : null));
-    await expectSurvivors(of, [killed]);
+    const kill = await killAt(of, (event) => (event.type === 'transferStarted' && event.worker === 4 ? [4] : []));
+    await expectNextGroup(of, kill, 'step');
+    await expectSurvivors(of, kill.killed);
   });
 
-  it('during the final average', async () => {
+  it.each(someOf(1, EACH))('while worker %i takes part in the final average', async (target) => {
     const of = await startFour(LENGTH, 20);
-    const killed = await killAt(of, (event) =>
-      event.type === 'groupFormed' && event.kind === 'final' ? (event.members[0] ?? null) : null,
+    const kill = await killAt(of, (event) =>
+      event.type === 'groupFormed' && event.kind === 'final' && event.members.includes(target as never) ? [target] : [],
     );
-    await expectSurvivors(of, [killed]);
+    await expectNextGroup(of, kill, 'final');
+    await expectSurvivors(of, kill.killed);
+  });
+});
+
+describe('SIGKILL of two workers at once', () => {
+  it('of one group: nobody is left in it', async () => {
+    const of = await startFour(LENGTH, 60);
+    const kill = await killAt(of, (event) =>
+      event.type === 'groupFormed' && event.kind === 'step' && event.kMax > 2 ? event.members : [],
+    );
+    expect(kill.killed).toHaveLength(2);
+    await expectNextGroup(of, kill, 'step');
+    await expectSurvivors(of, kill.killed);
+  });
+
+  it('one in a collective, the other computing', async () => {
+    const of = await startFour(LENGTH, 60);
+    const kill = await killAt(of, (event) => {
+      if (event.type !== 'groupFormed' || event.kind !== 'step' || event.kMax <= 2) return [];
+      const outside = [0, 1, 2, 3].find((worker) => !event.members.includes(worker as never)) ?? 0;
+      return [event.members[0] ?? 0, outside];
+    });
+    await expectNextGroup(of, kill, 'step');
+    await expectSurvivors(of, kill.killed);
   });
 });
 
