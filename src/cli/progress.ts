@@ -120,6 +120,7 @@ function describeFault(event: RunEvent): string | null {
         'checkpoint',
         'evaluation',
         'stalled',
+        'setback',
         'cool-down',
         'paused',
         'state',

@@ -48,6 +48,7 @@ import {
 } from './membership.js';
 import { onReturned, refuseReturn } from './returns.js';
 import { createRunState, type RunState } from './run-state.js';
+import { expireRests, restDeadlineMs } from './setbacks.js';
 import { expireReports, onAnswered, onStalled, reportDeadlineMs } from './stalls.js';
 import { validateCoreConfig } from './validate-config.js';
 import { type RunView, viewOf } from './view.js';
@@ -88,6 +89,7 @@ export function createController(config: CoreConfig, continuation: Continuation 
         suspectDeadlineMs(state),
         reportDeadlineMs(state),
         holdDeadlineMs(state),
+        restDeadlineMs(state),
         coolDownDeadlineMs(state),
         checkpointDeadlineMs(state),
       ].filter((deadline) => deadline !== null);
@@ -196,7 +198,7 @@ function applyToMember(state: RunState, member: Member, event: WorkerEvent): str
 function onReported(state: RunState, member: Member, event: Extract<WorkerEvent, { type: 'done' | 'aborted' }>): void {
   const { group } = member;
   if (event.type === 'done') onDone(state, member);
-  else onAborted(state, member, event.reason);
+  else onAborted(state, member, event.reason, event.stalled !== undefined);
   onAnswered(state, member);
   if (event.type === 'aborted' && event.stalled !== undefined) {
     onStalled(state, member, assertPresent(group, 'a group'), event.stalled);
@@ -207,6 +209,7 @@ function onReported(state: RunState, member: Member, event: Extract<WorkerEvent,
 function settle(state: RunState): void {
   expireSuspects(state);
   expireReports(state);
+  expireRests(state);
   admitHeld(state);
   closeGroups(state);
   onFinalGroupClosed(state);

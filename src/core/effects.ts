@@ -92,7 +92,7 @@ export type Effect =
   /** What people shall know. */
   | {
       readonly type: 'log';
-      readonly kind: 'hold-expired' | 'stalled' | 'cool-down' | 'paused';
+      readonly kind: 'hold-expired' | 'stalled' | 'setback' | 'cool-down' | 'paused';
       readonly worker: WorkerId | null;
       readonly message: string;
     };

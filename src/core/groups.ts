@@ -2,7 +2,7 @@
  * Groups from the first signal to the last report (algorithms.md 3.1 to 3.4): READY, forming, DONE, abort.
  */
 import { assertPresent } from '../base/assert.js';
-import { groupId } from '../base/ids.js';
+import { groupId, type WorkerId } from '../base/ids.js';
 import { chooseCollective } from './collectives.js';
 import type { WorkerEvent } from './events.js';
 import type { Group, GroupKind } from './group.js';
@@ -19,6 +19,7 @@ import {
   type RunState,
   slowestIterationMs,
 } from './run-state.js';
+import { endSetbacks, onSetback } from './setbacks.js';
 import type { ChosenGroup, GroupDecision } from './strategies/strategy.js';
 import { type GroupWeighting, groupWeights } from './weights.js';
 
@@ -73,17 +74,20 @@ export function onDone(state: RunState, member: Member): void {
   member.signal = null;
   member.samplesSinceGroup = 0;
   member.stalls = 0;
+  endSetbacks(member);
   member.finite = finite || exchangesGradients(state);
   if (kind === 'step' && state.strategy.usesServers === true) state.pulls.pulled(member.worker);
   enter(state, member, kind === 'final' ? 'finished' : 'computing');
 }
 
 /** The worker holds its own vector from before: its signal goes back to its old place. */
-export function onAborted(state: RunState, member: Member, reason: string): void {
+export function onAborted(state: RunState, member: Member, reason: string, hasStalled = false): void {
   const { id, kind } = assertPresent(member.group, 'group');
   takeReported(state, member, 'aborted');
   if (kind === 'final') enter(state, member, 'finished');
   else if (member.phase === 'grouped') {
+    // Stalls have a rule of their own.
+    if (!hasStalled) onSetback(state, member, reason);
     enqueue(state, member, assertPresent(member.signal, `the signal of worker ${member.worker}`));
   } else state.roster.update(member);
   const open = state.openGroups.get(id);
@@ -270,13 +274,21 @@ function decideInOrder(state: RunState, signals: readonly Signal[]): GroupDecisi
     const group = signals.slice(0, config.groupSize);
     return group.length < 2 && first !== undefined ? { alone: first } : { group };
   }
-  const active = activeWorkers(state);
+  const active = expectedWorkers(state);
   // Rounds wait for those who were in the run before its controller was started again.
   const joinerCount = state.roster.count('coming') + state.roster.count('returning');
   const passives = passivesOf(state.roster);
   const draw = () => drawOf(state);
   const context = { signals, active, joinerCount, filter, pulls, passives, draw };
   return strategy.chooseGroup(context, config);
+}
+
+/** Whom a group may wait for. Rounds are of all; else nobody waits for one that rests. */
+function expectedWorkers(state: RunState): readonly WorkerId[] {
+  const active = activeWorkers(state);
+  const { synchronous, passive, usesServers } = state.strategy;
+  if (state.resting.size === 0 || synchronous || passive !== undefined || usesServers === true) return active;
+  return active.filter((worker) => state.members.get(worker)?.restsUntilMs === null);
 }
 
 function takeFromQueue(state: RunState, signal: Signal): Member {

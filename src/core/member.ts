@@ -36,6 +36,10 @@ export interface Member {
   silent: boolean;
   /** Groups running that stalled between it and another. */
   stalls: number;
+  /** Step groups running that were aborted with it. */
+  setbacks: number;
+  /** Its signal is not grouped before; null: it does not rest. */
+  restsUntilMs: number | null;
   /** How many groups there had been when it became suspect. */
   suspectSinceGroup: number;
   leaving: boolean;
@@ -89,6 +93,8 @@ export function createMember(
     mustAnswer: false,
     silent: false,
     stalls: 0,
+    setbacks: 0,
+    restsUntilMs: null,
     leaving: false,
     donor: null,
     failedDonors: new Set(),

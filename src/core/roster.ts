@@ -58,14 +58,14 @@ export interface Roster {
   unsorted(place: Place): readonly Member[];
   /** Grows with every change of who is there. */
   version(place: Place): number;
-  /** Signals that may be grouped now, oldest first: of active members whose last group is over. Follows the members. */
+  /** Signals that may be grouped now, oldest first: of active members whose last group is over, and who do not rest. Follows the members. */
   readonly groupable: readonly Signal[];
 }
 
 const NOBODY: readonly Member[] = [];
 
 function isGroupable(member: Member): boolean {
-  return member.phase === 'queued' && isFree(member) && isActive(member);
+  return member.phase === 'queued' && member.restsUntilMs === null && isFree(member) && isActive(member);
 }
 
 export function createRoster(): Roster {

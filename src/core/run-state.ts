@@ -72,6 +72,8 @@ export interface RunState {
   readonly changedGroups: Set<GroupId>;
   /** Open groups that were given up, and when: all their members owe a report. */
   readonly abortedSinceMs: Map<GroupId, number>;
+  /** Members whose signals are not grouped for a while. */
+  readonly resting: Set<Member>;
   /** Of effect only where the strategy uses servers. */
   readonly pulls: PullBook;
   /** Whether the servers hold the parameters. */
@@ -136,6 +138,7 @@ export function createRunState(config: CoreConfig, facts: RunFacts | null = null
     openGroups: new Map(),
     changedGroups: new Set(),
     abortedSinceMs: new Map(),
+    resting: new Set(),
     pulls: createPullBook(roster),
     serversReady: false,
     shortLives: [],

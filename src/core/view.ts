@@ -61,6 +61,7 @@ export function viewOf(state: RunState, nowMs: number): RunView {
 function waitReasonOf(state: RunState, member: Member, nowMs: number): string | null {
   switch (member.phase) {
     case 'queued':
+      if (member.restsUntilMs !== null) return `resting, as its last ${member.setbacks} groups failed`;
       return member.openGroup === null ? describeWait(state, nowMs) : 'waiting for its last group to end';
     case 'waiting':
       return `waiting for ${whomToStart(state)}`;

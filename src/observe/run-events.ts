@@ -152,6 +152,7 @@ export type FaultKind =
   | 'clipped'
   | 'hold-expired'
   | 'stalled'
+  | 'setback'
   | 'cool-down'
   | 'paused'
   | 'refused'

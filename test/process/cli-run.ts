@@ -37,6 +37,8 @@ export interface Workplace {
   start(args: readonly string[], cwd?: string, variables?: Variables): CliProcess;
   /** Starts it and waits for its end. */
   run(args: readonly string[], cwd?: string, variables?: Variables): Promise<CliResult>;
+  /** Runs it as the last arguments of another program. */
+  runUnder(program: string, programArgs: readonly string[], args: readonly string[]): Promise<CliResult>;
   /** Ends what still runs, and removes the folder. */
   close(): Promise<void>;
 }
@@ -45,7 +47,9 @@ export async function openWorkplace(): Promise<Workplace> {
   const folder = await mkdtemp(join(tmpdir(), 'preduce-cli-'));
   const started: CliProcess[] = [];
   function start(args: readonly string[], cwd = folder, variables: Variables = {}): CliProcess {
-    const cli = startCli(args, cwd, variables);
+    return keep(startCli([PROGRAM, ...args], { cwd, variables }));
+  }
+  function keep(cli: CliProcess): CliProcess {
     started.push(cli);
     return cli;
   }
@@ -54,6 +58,8 @@ export async function openWorkplace(): Promise<Workplace> {
     path: (name) => join(folder, name),
     start,
     run: (args, cwd, variables) => start(args, cwd, variables).ended,
+    runUnder: (program, programArgs, args) =>
+      keep(startCli([...programArgs, process.execPath, PROGRAM, ...args], { cwd: folder, program })).ended,
     async close() {
       for (const cli of started) cli.process.kill('SIGKILL');
       await Promise.all(started.map((cli) => cli.ended));
@@ -62,8 +68,18 @@ export async function openWorkplace(): Promise<Workplace> {
   };
 }
 
-function startCli(args: readonly string[], cwd: string, variables: Variables): CliProcess {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+interface StartOptions {
+  readonly cwd: string;
+  readonly variables?: Variables;
+  /** Default: Node. */
+  readonly program?: string;
+}
+
+function startCli(
+  args: readonly string[],
+  { cwd, variables = {}, program = process.execPath }: StartOptions,
+): CliProcess {
+  const child = spawn(program, args, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...variables },

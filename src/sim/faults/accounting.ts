@@ -63,6 +63,7 @@ export function createAccounting({ scenario, tally, restored, facts, usedBy }: A
   let lostServer = false;
 
   function before(event: ControllerEvent): void {
+    books.nowMs = event.nowMs;
     isIdle = ended;
     if (event.type === 'serverLost' && !ended) {
       lostServer = true;
@@ -204,7 +205,8 @@ export function createAccounting({ scenario, tally, restored, facts, usedBy }: A
     // What was under way when its connection closed is no sign of life.
     if (life.accused && !life.silent) life.suspect = false;
     life.accused = false;
-    if (event.type === 'aborted') return;
+    if (event.type === 'aborted') return setBack(life, event.stalled !== undefined);
+    if (life.isActiveIn) life.setbacks = 0;
     record?.done.add(event.worker);
     const kMax = record?.group.kMax ?? Number.POSITIVE_INFINITY;
     if (passive === undefined || (life.ready !== null && life.ready.k <= kMax)) life.ready = null;
@@ -212,9 +214,21 @@ export function createAccounting({ scenario, tally, restored, facts, usedBy }: A
     life.sound = true;
   }
 
+  /** From the third one on it rests, twice as long each time. */
+  function setBack(life: LifeRecord, hasAccused: boolean): void {
+    if (!life.isActiveIn || hasAccused) return;
+    life.setbacks += 1;
+    if (life.setbacks < 3) return;
+    life.restsUntilMs = books.nowMs + Math.min(1, 2 ** (life.setbacks - 3) / 64) * scenario.livenessMs;
+  }
+
   function formed(group: Group, view: RunView): void {
     checkGroup(scenario, books, group, view);
-    for (const { worker } of group.members) lifeAt(worker).unreported = group.id;
+    for (const { worker, passive: isPassive = false } of group.members) {
+      const life = lifeAt(worker);
+      life.unreported = group.id;
+      life.isActiveIn = group.kind === 'step' && !isPassive;
+    }
     open.set(group.id, { group, done: new Set(), reported: new Set() });
     tally.groups += 1;
     if (group.kind === 'final') tally.finalGroups += 1;

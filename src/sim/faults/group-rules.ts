@@ -5,7 +5,7 @@ import { assert } from '../../base/assert.js';
 import type { Group, GroupMember } from '../../core/group.js';
 import { strategies } from '../../core/strategies/strategies.js';
 import type { RunView } from '../../core/view.js';
-import { activeWorkers, type Books, lifeKey, waitingWorkers } from './lives.js';
+import { activeWorkers, type Books, expectedWorkers, lifeKey, waitingWorkers } from './lives.js';
 import type { Scenario } from './scenario.js';
 import { isPaused } from './waiting-rules.js';
 
@@ -66,7 +66,7 @@ function checkAveraged(scenario: Scenario, books: Books, { id, members }: Group,
     return checkRound(scenario, { id, members });
   }
   assert(members.length <= scenario.groupSize, `group ${id} has ${members.length} members, more than P`);
-  const isWhole = members.length === Math.min(scenario.groupSize, active.length);
+  const isWhole = members.length === Math.min(scenario.groupSize, expectedWorkers(books, view).length);
   assert(isWhole || view.finishReason !== null, `group ${id} has ${members.length} of ${active.length} active workers`);
 }
 

@@ -42,6 +42,12 @@ export interface LifeRecord extends Life {
   ready: { readonly k: number; readonly order: number } | null;
   /** The group whose outcome it has not reported. */
   unreported: GroupId | null;
+  /** It waits for that group's average to go on, and is no passive member. */
+  isActiveIn: boolean;
+  /** Such groups running that were given up, with nobody accused. */
+  setbacks: number;
+  /** Until when it is not grouped for that reason. */
+  restsUntilMs: number;
 }
 
 export interface OpenRecord {
@@ -54,10 +60,12 @@ export interface Books {
   readonly lives: Map<WorkerId, LifeRecord>;
   readonly open: Map<GroupId, OpenRecord>;
   readonly closed: Set<GroupId>;
+  /** Of the last event. */
+  nowMs: number;
 }
 
 export function createBooks(): Books {
-  return { lives: new Map(), open: new Map(), closed: new Set() };
+  return { lives: new Map(), open: new Map(), closed: new Set(), nowMs: 0 };
 }
 
 export function createLifeRecord({ worker, incarnation }: Life): LifeRecord {
@@ -83,6 +91,9 @@ export function createLifeRecord({ worker, incarnation }: Life): LifeRecord {
     k: 0,
     ready: null,
     unreported: null,
+    isActiveIn: false,
+    setbacks: 0,
+    restsUntilMs: Number.NEGATIVE_INFINITY,
   };
 }
 
@@ -119,13 +130,23 @@ export function activeWorkers({ lives }: Books, view: RunView): readonly WorkerI
     .map(({ worker }) => worker);
 }
 
+/** Of them those who do not rest: whom partial reduce waits for. */
+export function expectedWorkers(books: Books, view: RunView): readonly WorkerId[] {
+  const { lives, nowMs } = books;
+  return activeWorkers(books, view).filter((worker) => {
+    const life = lives.get(worker);
+    return life?.ready === null || (life?.restsUntilMs ?? 0) <= nowMs;
+  });
+}
+
 /** Those whose READY waits and may be taken, oldest first. */
-export function waitingWorkers({ lives, open }: Books): readonly LifeRecord[] {
+export function waitingWorkers({ lives, open, nowMs }: Books): readonly LifeRecord[] {
   const grouped = new Set([...open.values()].flatMap(({ group }) => group.members.map(lifeKey)));
   return [...lives.values()]
     .filter((life) => {
       const isFree = life.unreported === null && !grouped.has(lifeKey(life));
-      return life.ready !== null && isFree && !life.suspect && !life.leaving;
+      const isRested = life.restsUntilMs <= nowMs;
+      return life.ready !== null && isFree && isRested && !life.suspect && !life.leaving;
     })
     .toSorted((a, b) => (a.ready?.order ?? 0) - (b.ready?.order ?? 0));
 }

@@ -4,7 +4,7 @@
 import { assert } from '../../base/assert.js';
 import { strategies } from '../../core/strategies/strategies.js';
 import type { RunView } from '../../core/view.js';
-import { activeWorkers, type Books, waitingWorkers } from './lives.js';
+import { activeWorkers, type Books, expectedWorkers, waitingWorkers } from './lives.js';
 import type { Scenario } from './scenario.js';
 
 /** Fewer hold the model and are there than shall be: nobody goes on, but for the end. */
@@ -28,7 +28,7 @@ export function checkWaiting(scenario: Scenario, books: Books, view: RunView): v
 
 /** Whoever waits is told what for, and somebody may bring it. */
 function checkPassiveWaiting(books: Books, view: RunView): void {
-  const { lives, open } = books;
+  const { lives, open, nowMs } = books;
   const waiting = waitingWorkers(books);
   const isComing = [...lives.values()].some(({ returning }) => returning);
   const moves =
@@ -36,7 +36,8 @@ function checkPassiveWaiting(books: Books, view: RunView): void {
   const owed = [...lives.values()].some(({ unreported }) => unreported !== null);
   // Who is not finite may wait for a suspect to come back.
   const mayReturn = waiting.every(({ sound }) => !sound) && [...lives.values()].some(({ suspect }) => suspect);
-  const isRight = waiting.length === 0 || moves || owed || mayReturn || open.size > 0;
+  const rests = [...lives.values()].some(({ ready, restsUntilMs }) => ready !== null && restsUntilMs > nowMs);
+  const isRight = waiting.length === 0 || moves || rests || owed || mayReturn || open.size > 0;
   assert(isRight, `${waiting.length} workers wait, and nobody moves`);
 }
 
@@ -62,7 +63,7 @@ function checkHopeless({ lives }: Books, view: RunView): void {
 
 function checkPartialWaiting({ groupSize, filter }: Scenario, books: Books, view: RunView): void {
   const waiting = waitingWorkers(books);
-  if (waiting.length === 0 || waiting.length < Math.min(groupSize, activeWorkers(books, view).length)) return;
+  if (waiting.length === 0 || waiting.length < Math.min(groupSize, expectedWorkers(books, view).length)) return;
   if (waiting.every(({ sound }) => !sound)) return checkHopeless(books, view);
   const isHeld = filter !== 'none' && view.finishReason === null;
   const reasons = view.workers.map(({ waitReason }) => waitReason ?? '');
