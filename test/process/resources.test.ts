@@ -3,9 +3,10 @@
  * on, everybody is told, and all is well when there is room again.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startFleet } from './fleet.js';
 import { type CliProcess, openWorkplace, type Workplace, writeTinyDigits } from './cli-run.js';
 
 const DATA = ['--workload', 'mnist-mlp', '--data', 'digits', '--batch-size', '10'];
@@ -105,6 +106,33 @@ describe.skipIf(!canLimit)('file descriptors run out', () => {
     await server.said(/worker 2 joined/);
     allow();
     await expectWell(server, workers);
+  });
+});
+
+function residentKiB(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]);
+}
+
+describe.skipIf(!canLimit)('memory', () => {
+  it('of workers stays what it was over 10,000 reductions', async () => {
+    const fleet = await startFleet({ core: { minWorkers: 2, groupSize: 2, maxLocalSteps: null }, length: 1000 });
+    try {
+      for (let i = 0; i < 2; i += 1) fleet.start({ stepMs: 0 });
+      const isGroup = (group: number) => (event: { readonly type: string }) =>
+        event.type === 'groupClosed' && --group < 0;
+      const measure = (): readonly number[] => fleet.workers.map(({ process: { pid = 0 } }) => residentKiB(pid));
+      // Caches are full and code is compiled by then.
+      await fleet.when(isGroup(3000));
+      const early = measure();
+      await fleet.when(isGroup(10_000));
+      const late = measure();
+      late.forEach((kiB, i) => expect(kiB).toBeLessThan(1.2 * (early[i] ?? 0)));
+      fleet.running.stop('seen enough');
+      await fleet.running.ended;
+    } finally {
+      await fleet.close();
+    }
   });
 });
 
