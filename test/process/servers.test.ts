@@ -79,7 +79,7 @@ describe('preduce train', () => {
 
   it.each(someOf(1, ['ps-bsp', 'ps-asp', 'ps-backup']))('goes on by %s when a worker is killed', async (strategy) => {
     const out = `killed-worker-${strategy}`;
-    const flags = ['--workers', '3', '--servers', '2', '--liveness', '2s', '--epochs', '20', '--strategy', strategy];
+    const flags = ['--workers', '3', '--servers', '2', '--liveness', '2s', '--epochs', '8', '--strategy', strategy];
     const run = place.start(['train', ...RUN, ...flags, '--json', '--out', out]);
     await untilGroups(out, 20);
     process.kill(childOf(run, / worker .*--worker 1/), 'SIGKILL');
