@@ -57,7 +57,6 @@ async function strike([, victimsOf, { signal = 'SIGKILL', joins = false, stops =
   const children = [];
   const groups = { next: null, ofMembers: null, after: 0, aborted: 0 };
   let fault = null;
-  let ended = null;
   let isOver = () => undefined;
   const over = new Promise((resolve) => {
     isOver = resolve;
@@ -68,18 +67,14 @@ async function strike([, victimsOf, { signal = 'SIGKILL', joins = false, stops =
       env: { ...process.env, PREDUCE_CONTROLLER: running.url },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    children.push(new Promise((resolve) => child.once('close', (code) => resolve({ child, code }))));
+    children.push(new Promise((resolve) => child.once('close', (code) => resolve(code))));
     processes.set(child.pid, child);
-    return child;
   }
 
   const pids = new Map();
   function onEvent(event) {
     if (event.type === 'workerJoined') pids.set(event.worker, event.pid);
-    if (event.type === 'runEnded') {
-      ended = event;
-      isOver();
-    }
+    if (event.type === 'runEnded') isOver();
     if (fault === null) {
       const victims = victimsOf(event, running?.view() ?? { queue: [] });
       if (victims.length === 0) return;
@@ -107,10 +102,10 @@ async function strike([, victimsOf, { signal = 'SIGKILL', joins = false, stops =
   await running.ended;
   for (const worker of fault.victims) processes.get(pids.get(worker)).kill('SIGKILL');
   const exits = await Promise.all(children);
-  const survivors = exits.filter(({ code }) => code === 0).length;
+  const survivors = exits.filter((code) => code === 0).length;
   await running.close();
   const started = children.length - fault.victims.length;
-  return { ...groups, survivors: `${survivors} of ${started}`, holders: ended.holders.length };
+  return { ...groups, survivors: `${survivors} of ${started}` };
 }
 
 process.stdout.write(

@@ -3,7 +3,7 @@
  * simulated workers, seconds to the target, geometric means of nine seeds, and of their gains over the first. A few
  * minutes. Needs `npm run build`.
  */
-import { formatTime, measure, printHead, printRow, tune } from './simulated-runs.mjs';
+import { formatTime, geometricMean, measure, printHead, printRow, tune } from './simulated-runs.mjs';
 
 const SEEDS = 9;
 const SETTINGS = [
@@ -40,7 +40,6 @@ let first = null;
 for (const variant of VARIANTS) {
   const rows = SETTINGS.map(([, setting]) => measureIn({ workers: 8, ...setting }, variant));
   first ??= rows;
-  const logs = rows.map(({ seconds }, i) => Math.log(first[i].seconds / seconds));
-  const gain = Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length);
+  const gain = geometricMean(rows.map(({ seconds }, i) => first[i].seconds / seconds));
   printRow([variant[0], ...rows.map(formatTime), `${gain.toFixed(2)}x`]);
 }

@@ -25,7 +25,7 @@ function text(x, y, content, { anchor = 'middle', size = 12, weight = 'normal' }
   return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" font-size="${size}" font-weight="${weight}">${escapeXml(content)}</text>`;
 }
 
-/** Log-scaled loss over seconds, up to twice the time that the first curve took. */
+/** Log-scaled loss over seconds, up to three times the time that the first curve took. */
 function drawPanel({ title, curves }, [offsetX, offsetY], colourOf) {
   const { width, height, left, right, top, bottom } = PANEL;
   const endOf = ({ points }) => points.at(-1)?.[0] ?? 0;

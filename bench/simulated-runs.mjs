@@ -74,7 +74,7 @@ export function tune(setting, contender) {
   return RATES[index];
 }
 
-function geometricMean(values) {
+export function geometricMean(values) {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 

@@ -81,7 +81,7 @@ export function onDone(state: RunState, member: Member): void {
 }
 
 /** The worker holds its own vector from before: its signal goes back to its old place. */
-export function onAborted(state: RunState, member: Member, reason: string, hasStalled = false): void {
+export function onAborted(state: RunState, member: Member, reason: string, hasStalled: boolean): void {
   const { id, kind } = assertPresent(member.group, 'group');
   takeReported(state, member, 'aborted');
   if (kind === 'final') enter(state, member, 'finished');

@@ -45,7 +45,7 @@ function forbidDescriptors({ pid }: CliProcess): { readonly allow: () => void } 
   return { allow: () => limit(1024) };
 }
 
-/** A controller with two workers that have begun, and its third, which is started when `before` has been called. */
+/** A controller with two workers that have begun; `join` starts another. */
 async function runWith(name: string): Promise<{ server: CliProcess; workers: CliProcess[]; join: () => CliProcess }> {
   const run = [
     '--workers',
